@@ -1,0 +1,169 @@
+"""From content events to deliveries: the one place that says what a delivery is and how tokens count.
+
+Works on many streams at once, as flat arrays with offsets, so that a log of a hundred million
+events and a file of ten requests go through the same rules:
+
+- consecutive events with one receipt time are one delivery;
+- N comes from the most trusted count there is, and a whole-text recount is only believed where it
+  gives every content event at least one token;
+- the split of N over deliveries is known where per-event counts add up to N, or where there are
+  exactly N events; otherwise it stays unknown.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tokengap.schema import COUNT_SOURCES, STREAMS
+
+COALESCED_GAP_NS: Final = 200_000
+COALESCED_SHARE: Final = 0.05
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_USAGE, _TOKEN_IDS, _EVENTS, _RETOKENISED, _REQUESTED = range(len(COUNT_SOURCES))
+
+
+def count_source_code(name: str | None) -> int:
+    """Position of a count's source in falling trust; -1 for none."""
+    return -1 if name is None else COUNT_SOURCES.index(name)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Content events of n streams: stream s holds events `offsets[s]:offsets[s + 1]`, in index order.
+
+    counts: tokens per event, 0 where the log does not say; counts_source: where they come from.
+    totals: tokens of the whole stream, -1 if not stated; totals_source: -1 if not stated.
+    observed: False where the log holds no delivery times at all.
+    streamed: False where the whole answer came as one body.
+    """
+
+    offsets: Ints
+    times_ns: Ints
+    counts: Ints
+    counts_source: Ints
+    totals: Ints
+    totals_source: Ints
+    observed: Bools
+    streamed: Bools
+
+
+def _per_stream(values: npt.NDArray[Any], offsets: Ints) -> Ints:
+    """Sums of `values` over each stream, empty streams included."""
+    running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
+    sums: Ints = running[offsets[1:]] - running[offsets[:-1]]
+    return sums
+
+
+def _offsets(lengths: Ints) -> Ints:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+
+
+def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
+    """Columns of `streams` that follow from the events, and quality notes per stream."""
+    sizes = np.diff(events.offsets)
+    starts, delivery_offsets = _merge(events)
+    deliveries = np.diff(delivery_offsets)
+    total, source, split, per_delivery, mismatch = _count(events, sizes, starts, delivery_offsets)
+
+    times = events.times_ns[starts]
+    follows = np.ones(len(times), dtype=bool)
+    follows[delivery_offsets[:-1][deliveries > 0]] = False
+    gaps = np.diff(times, prepend=0)[follows]
+    gap_counts = np.maximum(deliveries - 1, 0)
+    gap_offsets = _offsets(gap_counts)
+    has_gap = gap_counts > 0
+    least = np.zeros(len(sizes), dtype=np.int64)
+    if len(gaps):
+        least[has_gap] = np.minimum.reduceat(gaps, gap_offsets[:-1][has_gap])
+    tiny = _per_stream((gaps >= 0) & (gaps < COALESCED_GAP_NS), gap_offsets)
+
+    first = np.zeros(len(sizes), dtype=np.int64)
+    first[deliveries > 0] = times[delivery_offsets[:-1][deliveries > 0]]
+    one_each = split & (_per_stream(per_delivery != 1, delivery_offsets) == 0)
+    only_events = (source == _EVENTS) & (sizes > 0) & ~_counted(events, sizes)
+
+    notes = {
+        "non_monotonic": has_gap & (least < 0),
+        "coalesced_reads": tiny > COALESCED_SHARE * gap_counts,
+        "count_mismatch": mismatch,
+        "tokens_are_events": only_events,
+    }
+    granularity = np.where(
+        ~events.observed, "aggregate", np.where(one_each & ~only_events & (sizes > 0), "token", "chunk")
+    )
+    columns = {
+        "first_token_ns": pa.array(first, mask=deliveries == 0),
+        "gaps_ns": _lists(gaps, gap_offsets, ~events.observed, "gaps_ns"),
+        "min_gap_ns": pa.array(least, mask=~has_gap),
+        "token_counts": _lists(
+            per_delivery.astype(np.int32), delivery_offsets, ~split | one_each, "token_counts"
+        ),
+        "output_tokens": pa.array(total.astype(np.int32), mask=total < 0),
+        "token_count_source": pa.array(
+            [COUNT_SOURCES[code] if code >= 0 else None for code in source], pa.string()
+        ),
+        "granularity": pa.array(granularity.tolist(), pa.string()),
+    }
+    flagged: list[list[str]] = [[] for _ in sizes]
+    for note, where in notes.items():
+        for stream in np.flatnonzero(where):
+            flagged[stream].append(note)
+    return columns, flagged
+
+
+def _merge(events: Events) -> tuple[Ints, Ints]:
+    """First event of every delivery, and each stream's range of deliveries."""
+    fresh = np.ones(len(events.times_ns), dtype=bool)
+    fresh[1:] = events.times_ns[1:] != events.times_ns[:-1]
+    heads = events.offsets[:-1][np.diff(events.offsets) > 0]
+    fresh[heads] = True
+    return np.flatnonzero(fresh), _offsets(_per_stream(fresh, events.offsets))
+
+
+def _counted(events: Events, sizes: Ints) -> Bools:
+    """Streams whose every event says how many tokens it holds."""
+    return (sizes > 0) & (_per_stream(events.counts <= 0, events.offsets) == 0)
+
+
+def _count(
+    events: Events, sizes: Ints, starts: Ints, delivery_offsets: Ints
+) -> tuple[Ints, Ints, Bools, Ints, Bools]:
+    """N, its source, whether the split is known, tokens per delivery, and whether counts disagree."""
+    counted = _counted(events, sizes)
+    summed = _per_stream(events.counts, events.offsets)
+    stated = events.totals >= 0
+    trusted = stated & (events.totals_source <= _TOKEN_IDS)
+    recount = stated & (events.totals_source == _RETOKENISED) & (events.totals >= sizes)
+    by_events = events.observed & (events.streamed | counted)
+    total = np.select(
+        [trusted, counted, recount, by_events, stated],
+        [events.totals, summed, events.totals, sizes, events.totals],
+        -1,
+    )
+    source = np.select(
+        [trusted, counted, recount, by_events, stated],
+        [events.totals_source, events.counts_source, events.totals_source, _EVENTS, events.totals_source],
+        -1,
+    )
+    use_counts = counted & (summed == total)
+    use_events = ~use_counts & (sizes == total) & (sizes > 0)
+    own = np.where(counted, summed, sizes)
+    mismatch = stated & events.observed & events.streamed & (events.totals != own)
+
+    bundled = np.diff(starts, append=len(events.times_ns))
+    added = np.add.reduceat(events.counts, starts) if len(starts) else bundled
+    by_count = np.repeat(use_counts, np.diff(delivery_offsets))
+    return total, source, use_counts | use_events, np.where(by_count, added, bundled), mismatch
+
+
+def _lists(values: npt.NDArray[Any], offsets: Ints, null: Bools, name: str) -> pa.Array:
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.array(values), type=STREAMS.field(name).type,
+        mask=pa.array(null),
+    )

@@ -1,0 +1,153 @@
+"""Input files as adapters see them: identified, decompressed, cut into whole lines.
+
+`.gz` and `.zst` are recognised by their first bytes, not by their name. A pipe is copied to a
+temporary file first, because a source is hashed and sniffed before it is read.
+"""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import pyarrow as pa
+
+from tokengap.errors import InputError
+
+BLOCK_BYTES: Final = 4 << 20
+HEAD_BYTES: Final = 1 << 16
+STDIN: Final = "-"
+
+_MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES: Final = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".log", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line without its line break: number from 1, offset in the uncompressed file."""
+
+    number: int
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole consecutive lines; only the last line of a file may lack its line break."""
+
+    first_line: int
+    offset: int
+    data: bytes
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that is not blank."""
+        number, offset = self.first_line, self.offset
+        for data in self.data.split(b"\n"):
+            if data.strip():
+                yield Line(number, offset, data.removesuffix(b"\r"))
+            number += 1
+            offset += len(data) + 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read: `name` is what the user wrote, `path` where its bytes are."""
+
+    name: str
+    path: Path
+
+    @property
+    def stem(self) -> str:
+        """File name without folder, compression and format endings."""
+        if self.name == STDIN:
+            return "stdin"
+        stem = Path(self.name).name
+        while (suffix := Path(stem).suffix) in _SUFFIXES and suffix:
+            stem = stem.removesuffix(suffix)
+        return stem
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """Size on disk, as compressed."""
+        return self.path.stat().st_size
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the bytes on disk, as compressed."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def digest_of_first(self, size_bytes: int) -> str:
+        """Digest of the first `size_bytes` on disk: tells whether this file is an older one, grown."""
+        digest = hashlib.sha256()
+        with self.path.open("rb") as file:
+            while size_bytes and (data := file.read(min(BLOCK_BYTES, size_bytes))):
+                digest.update(data)
+                size_bytes -= len(data)
+        return digest.hexdigest()
+
+    def open(self) -> BinaryIO:
+        """The uncompressed bytes."""
+        with self.path.open("rb") as file:
+            magic = file.read(4)
+        for start, codec in _MAGIC.items():
+            if magic.startswith(start):
+                return pa.CompressedInputStream(pa.OSFile(str(self.path)), codec)
+        return self.path.open("rb")
+
+    def _reads(self, size: int) -> Iterator[bytes]:
+        with self.open() as file:
+            try:
+                while data := file.read(size):
+                    yield data
+            except (OSError, pa.ArrowException) as error:
+                raise InputError(
+                    f"{self.name}: the compressed file is cut or damaged ({error}); "
+                    "unpack what is whole and read that"
+                ) from error
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, uncompressed, enough to recognise a format."""
+        return next(self._reads(HEAD_BYTES), b"")
+
+    def read(self) -> bytes:
+        """The whole uncompressed file, for formats that are one JSON document."""
+        return b"".join(self._reads(BLOCK_BYTES))
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
+        """The file as blocks of whole lines, about `size` bytes each."""
+        number, offset, rest = 1, 0, b""
+        for data in self._reads(size):
+            cut = data.rfind(b"\n") + 1
+            if not cut:
+                rest += data
+                continue
+            whole = rest + data[:cut]
+            rest = data[cut:]
+            yield Block(number, offset, whole)
+            number += whole.count(b"\n")
+            offset += len(whole)
+        if rest:
+            yield Block(number, offset, rest)
+
+    def lines(self) -> Iterator[Line]:
+        """Every line that is not blank."""
+        for block in self.blocks():
+            yield from block.lines()
+
+
+def open_source(name: str, scratch: Path) -> Source:
+    """The file called `name`; `-` is standard input, copied into `scratch`."""
+    if name == STDIN:
+        with tempfile.NamedTemporaryFile(dir=scratch, prefix="stdin-", delete=False) as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        return Source(STDIN, Path(copy.name))
+    path = Path(name)
+    if not path.is_file():
+        raise InputError(f"{name}: no such file")
+    return Source(name, path)
