@@ -2,6 +2,15 @@
 
 from typing import Final
 
+from tokengap.adapters.aiperf import Aiperf
+from tokengap.adapters.aiperf_raw import AiperfRaw
 from tokengap.adapters.interface import Adapter
+from tokengap.adapters.sse import Sse
+from tokengap.adapters.vllm_bench import VllmBench
 
-ADAPTERS: Final[tuple[Adapter, ...]] = ()
+ADAPTERS: Final[tuple[Adapter, ...]] = (
+    AiperfRaw(),
+    Aiperf(),
+    Sse(),
+    VllmBench(),
+)

@@ -128,7 +128,8 @@ def _merge(events: Events) -> tuple[Ints, Ints]:
 
 def _counted(events: Events, sizes: Ints) -> Bools:
     """Streams whose every event says how many tokens it holds."""
-    return (sizes > 0) & (_per_stream(events.counts <= 0, events.offsets) == 0)
+    counted: Bools = (sizes > 0) & (_per_stream(events.counts <= 0, events.offsets) == 0)
+    return counted
 
 
 def _count(

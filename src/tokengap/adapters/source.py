@@ -96,7 +96,8 @@ class Source:
             magic = file.read(4)
         for start, codec in _MAGIC.items():
             if magic.startswith(start):
-                return pa.CompressedInputStream(pa.OSFile(str(self.path)), codec)
+                unpacked: BinaryIO = pa.CompressedInputStream(pa.OSFile(str(self.path)), codec)
+                return unpacked
         return self.path.open("rb")
 
     def _reads(self, size: int) -> Iterator[bytes]:

@@ -1,1 +1,13 @@
-""""""
+"""What the numbers mean: an audit of the judged requests, and the rules that put it into words."""
+
+from typing import Final
+
+from tokengap.findings.audit import Audit, audit
+from tokengap.findings.handoff_place import handoff_place
+from tokengap.findings.hidden_stalls import hidden_stalls
+from tokengap.findings.interface import Finding, Rule
+from tokengap.findings.quality import quality
+
+RULES: Final[tuple[Rule, ...]] = (hidden_stalls, handoff_place, quality)
+
+__all__ = ["RULES", "Audit", "Finding", "Rule", "audit"]

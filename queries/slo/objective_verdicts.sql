@@ -1,0 +1,85 @@
+-- objective_verdicts: each judged stream against each objective (one row per stream and statistic).
+--
+-- A limit is inclusive and compared exactly, in integers, with the bounds that the log proves.
+--
+-- Requires: _judged
+-- Parameters:
+--   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, one per statistic.
+-- Columns:
+--   trace       VARCHAR  -   As in streams.
+--   request_id  VARCHAR  -   As in streams.
+--   attempt     INTEGER  -   As in streams.
+--   choice      INTEGER  -   As in streams.
+--   vantage     VARCHAR  -   As in streams.
+--   statistic   VARCHAR  -   ttft, tpot, gap_p50, gap_p90, gap_p99, worst_gap, handoff_gap or e2e.
+--   limit_ns    BIGINT   ns  Its limit.
+--   verdict     VARCHAR  -   met, missed, not_applicable or unknown.
+--   reason      VARCHAR  -   Why the value is not exact, as in request_latency; NULL if it is.
+CREATE MACRO objective_verdicts(
+    objectives STRUCT(statistic VARCHAR, limit_ns BIGINT)[] := []
+) AS TABLE
+WITH asked AS (
+    SELECT unnest(objectives, recursive := true)
+),
+
+-- A bound is value / scale, so that a rational needs no rounding.
+bounds AS (
+    SELECT
+        trace, request_id, attempt, choice, vantage, status, statistic, limit_ns,
+        CASE statistic
+            WHEN 'ttft' THEN ttft_low_ns
+            WHEN 'tpot' THEN tpot_low_span_ns
+            WHEN 'gap_p50' THEN round(gap_p50_ns * 100)::BIGINT
+            WHEN 'gap_p90' THEN round(gap_p90_ns * 100)::BIGINT
+            WHEN 'gap_p99' THEN round(gap_p99_ns * 100)::BIGINT
+            WHEN 'worst_gap' THEN worst_gap_low_ns
+            WHEN 'handoff_gap' THEN handoff_gap_low_ns
+            WHEN 'e2e' THEN e2e_low_ns
+        END AS low_value,
+        CASE statistic
+            WHEN 'tpot' THEN tpot_low_tokens
+            WHEN 'gap_p50' THEN 100
+            WHEN 'gap_p90' THEN 100
+            WHEN 'gap_p99' THEN 100
+            ELSE 1
+        END AS low_scale,
+        CASE statistic
+            WHEN 'ttft' THEN ttft_high_ns
+            WHEN 'tpot' THEN tpot_high_span_ns
+            WHEN 'worst_gap' THEN worst_gap_high_ns
+            WHEN 'handoff_gap' THEN handoff_gap_ns
+            WHEN 'e2e' THEN e2e_high_ns
+            ELSE low_value
+        END AS high_value,
+        CASE statistic WHEN 'tpot' THEN tpot_high_tokens ELSE low_scale END AS high_scale,
+        CASE statistic
+            WHEN 'ttft' THEN ttft_reason
+            WHEN 'tpot' THEN tpot_reason
+            WHEN 'worst_gap' THEN worst_gap_reason
+            WHEN 'handoff_gap' THEN handoff_gap_reason
+            WHEN 'e2e' THEN e2e_reason
+            ELSE gap_percentiles_reason
+        END AS reason,
+    FROM _judged, asked
+)
+
+SELECT
+    trace,
+    request_id,
+    attempt,
+    choice,
+    vantage,
+    statistic,
+    limit_ns,
+    CASE
+        WHEN reason IN ('single_token', 'no_token', 'no_handoff', 'inside_ttft')
+            THEN 'not_applicable'
+        WHEN high_value <= limit_ns::HUGEINT * high_scale THEN 'met'
+        WHEN low_value > limit_ns::HUGEINT * low_scale THEN 'missed'
+        WHEN reason IN ('ended_early', 'open_wait') AND status IN ('cancelled', 'in_flight')
+            THEN 'not_applicable'
+        WHEN reason = 'ended_early' THEN 'missed'
+        ELSE 'unknown'
+    END AS verdict,
+    reason,
+FROM bounds;

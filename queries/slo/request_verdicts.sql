@@ -1,0 +1,98 @@
+-- request_verdicts: the verdict on every request's last attempt (one row per request).
+--
+-- A request misses an objective if any of its choices does. It is good if it completed with at
+-- least one token and met every objective that applies; unknown is never good.
+--
+-- Requires: _judged, objective_verdicts
+-- Parameters:
+--   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, one per statistic.
+-- Columns:
+--   trace          VARCHAR    -       As in streams.
+--   request_id     VARCHAR    -       As in streams.
+--   attempt        INTEGER    -       The attempt judged: the last.
+--   vantage        VARCHAR    -       Where it was judged.
+--   deployment     VARCHAR    -       As in streams.
+--   status         VARCHAR    -       The worst of its choices'.
+--   output_tokens  BIGINT     tokens  Over all choices; NULL if unknown.
+--   offered        BOOLEAN    -       Counts in the denominator.
+--   good           BOOLEAN    -       Counts in the numerator.
+--   met            VARCHAR[]  -       Statistics whose limit it met.
+--   missed         VARCHAR[]  -       Statistics whose limit it missed.
+--   unknown        VARCHAR[]  -       Statistics whose verdict the log does not decide.
+--   stall          VARCHAR    -       hidden: meets its average TPOT and misses its worst gap; possible: one of the two is unknown and the other fits.
+CREATE MACRO request_verdicts(
+    objectives STRUCT(statistic VARCHAR, limit_ns BIGINT)[] := []
+) AS TABLE
+WITH requests AS (
+    SELECT
+        trace, request_id, attempt, vantage,
+        any_value(deployment) AS deployment,
+        arg_max(
+            status,
+            list_position(
+                ['completed', 'in_flight', 'cancelled', 'truncated', 'rejected', 'timed_out',
+                    'failed'],
+                status
+            )
+        ) AS status,
+        sum(output_tokens)::BIGINT AS output_tokens,
+    FROM _judged
+    GROUP BY ALL
+),
+
+per_objective AS (
+    SELECT
+        trace, request_id, attempt, vantage, statistic,
+        arg_max(
+            verdict, list_position(['not_applicable', 'met', 'unknown', 'missed'], verdict)
+        ) AS verdict,
+    FROM objective_verdicts(objectives)
+    GROUP BY ALL
+),
+
+per_request AS (
+    SELECT
+        trace, request_id, attempt, vantage,
+        list(statistic ORDER BY statistic) FILTER (verdict = 'met') AS met,
+        list(statistic ORDER BY statistic) FILTER (verdict = 'missed') AS missed,
+        list(statistic ORDER BY statistic) FILTER (verdict = 'unknown') AS unknown,
+    FROM per_objective
+    GROUP BY ALL
+),
+
+judged AS (
+    SELECT
+        r.* EXCLUDE (output_tokens),
+        r.output_tokens,
+        coalesce(v.met, []) AS met,
+        coalesce(v.missed, []) AS missed,
+        coalesce(v.unknown, []) AS unknown,
+        list_contains(v.met, 'tpot') AS meets_average,
+        list_contains(v.unknown, 'tpot') AS average_unknown,
+        list_contains(v.missed, 'worst_gap') AS misses_worst,
+        list_contains(v.unknown, 'worst_gap') AS worst_unknown,
+    FROM requests AS r
+    LEFT JOIN per_request AS v USING (trace, request_id, attempt, vantage)
+)
+
+SELECT
+    trace,
+    request_id,
+    attempt,
+    vantage,
+    deployment,
+    status,
+    output_tokens,
+    status NOT IN ('in_flight', 'cancelled') OR (status = 'cancelled' AND len(missed) > 0)
+        AS offered,
+    status = 'completed' AND coalesce(output_tokens > 0, true) AND len(missed) + len(unknown) = 0
+        AS good,
+    met,
+    missed,
+    unknown,
+    CASE
+        WHEN status <> 'completed' THEN NULL
+        WHEN meets_average AND misses_worst THEN 'hidden'
+        WHEN (meets_average AND worst_unknown) OR (average_unknown AND misses_worst) THEN 'possible'
+    END AS stall,
+FROM judged;

@@ -1,0 +1,140 @@
+"""Many short JSON lines at once: Arrow's JSON reader, used only where its answer is a strict one.
+
+With an explicit schema and unexpected fields refused, that reader takes integers only where they
+are written as integers, and no key twice. What it does not see is checked beside it: text that is
+not UTF-8, a NUL, two objects on one line, an object over two lines, a blank line. Where a block
+fails, smaller parts of it are tried, and a part that fails too is left to be read line by line: so
+one bad line costs the bulk speed of a part, and no line is judged by anything but a strict reader.
+
+Fields beyond the schema are learned from lines read singly. Arrow could infer them itself, but it
+crashes on deep nesting and needs quadratic time where keys differ from line to line.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from tokengap.adapters.source import Block
+
+PART_BYTES: Final = 256 << 10
+LEARNED_LIMIT: Final = 32
+"""Every column costs time on every row, so fields beyond this many are read line by line."""
+WORKERS: Final = min(4, os.cpu_count() or 1)
+
+_LEARNABLE: Final = {
+    str: pa.string(), bool: pa.bool_(), int: pa.float64(), float: pa.float64(),
+}  # fmt: skip
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole lines; `rows` holds one row for each, or is None where they must be read singly."""
+
+    block: Block
+    rows: pa.RecordBatch | None
+
+
+class BulkReader:
+    """Parses blocks of JSON lines into the given columns; may be used from several threads.
+
+    Rows have the columns asked for, in order, then those learned: text, bool or number, in which
+    an integer may have lost digits. A column is NULL where the line lacks it or says null.
+    """
+
+    def __init__(self, columns: pa.Schema) -> None:
+        self._columns = columns
+        self._learned: dict[str, pa.DataType] = {}
+
+    def chunks(self, block: Block) -> Iterator[Chunk]:
+        """The block's lines in order; `learn` from a chunk without rows before the next is taken."""
+        rows = self._parse(block.data)
+        if rows is not None:
+            yield Chunk(block, rows)
+            return
+        for part in _parts(block):
+            yield Chunk(part, self._parse(part.data))
+
+    def learn(self, record: Mapping[str, object]) -> None:
+        """Expect the fields of this line, as far as they are text, a number or a truth value."""
+        for name, value in record.items():
+            type_ = _LEARNABLE.get(type(value))
+            known = name in self._learned or name in self._columns.names
+            if type_ is not None and not known and len(self._learned) < LEARNED_LIMIT:
+                self._learned = {**self._learned, name: type_}
+
+    def _parse(self, data: bytes) -> pa.RecordBatch | None:
+        text = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
+        lines = text.count(b"\n") + 1
+        if not (_objects_fill_lines(text, lines) and _is_utf8(text)):
+            return None
+        schema = pa.schema([*self._columns, *self._learned.items()])
+        try:
+            table = pj.read_json(
+                pa.BufferReader(text),
+                read_options=pj.ReadOptions(block_size=len(text) + 1, use_threads=False),
+                parse_options=pj.ParseOptions(
+                    explicit_schema=schema, unexpected_field_behavior="error"
+                ),
+            )
+        except pa.ArrowException:
+            return None
+        return table.combine_chunks().to_batches()[0] if table.num_rows == lines else None
+
+
+def _objects_fill_lines(text: bytes, lines: int) -> bool:
+    """Whether every line break stands between two objects.
+
+    Inside one valid JSON value, no `}` is followed by a line break and `{`, and no text holds a
+    raw line break: if there are then as many objects as lines, each line is one object.
+    """
+    return (
+        text.startswith(b"{")
+        and text.endswith(b"}")
+        and text.count(b"}\n{") == lines - 1
+        and b"\0" not in text  # ends the text for Arrow, whatever follows
+    )
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _parts(block: Block) -> Iterator[Block]:
+    number, start = block.first_line, 0
+    while start < len(block.data):
+        stop = block.data.find(b"\n", start + PART_BYTES) + 1 or len(block.data)
+        part = block.data[start:stop]
+        yield Block(number, block.offset + start, part)
+        number += part.count(b"\n")
+        start = stop
+
+
+def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """`work` on every item, in threads, results in the items' order and only a few ahead."""
+    pending: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(WORKERS) as pool:
+        try:
+            for item in items:
+                pending.append(pool.submit(work, item))
+                if len(pending) > WORKERS + 1:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

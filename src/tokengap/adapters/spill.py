@@ -1,0 +1,87 @@
+"""Rows put aside in any order and read back sorted, in memory that does not grow with their number.
+
+DuckDB holds them, and moves to a temporary folder what does not fit.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+GROUP: Final = "group"
+"""Column of every table: which rows are read back together, from 0."""
+MEMORY: Final = "512MB"
+
+_FETCH_ROWS: Final = 1 << 17
+
+
+class Spill(AbstractContextManager["Spill"]):
+    """Tables of rows, gone when the block is left."""
+
+    def __init__(self, tables: Mapping[str, pa.Schema]) -> None:
+        self._folder = TemporaryDirectory(prefix="tokengap-", ignore_cleanup_errors=True)
+        self._connection = duckdb.connect(
+            config={
+                "memory_limit": MEMORY,
+                "temp_directory": self._folder.name,
+                "preserve_insertion_order": False,
+            }
+        )
+        self._schemas = tables
+        for name, schema in tables.items():
+            self._connection.from_arrow(schema.empty_table()).create(name)
+
+    def add(self, table: str, rows: pa.RecordBatch) -> None:
+        """Put rows aside."""
+        self._connection.from_arrow(pa.Table.from_batches([rows])).insert_into(table)
+
+    def sizes(self, table: str, groups: int) -> npt.NDArray[np.int64]:
+        """Number of rows of each group, of `groups` in all."""
+        counted = self._connection.table(table).aggregate(f'"{GROUP}", count(*) AS n')
+        found = counted.to_arrow_table()
+        sizes = np.zeros(groups, np.int64)
+        sizes[found.column(GROUP).to_numpy()] = found.column("n").to_numpy()
+        return sizes
+
+    def read(self, table: str, order: Sequence[str], ends: Sequence[int]) -> Iterator[pa.Table]:
+        """Rows by group, then by the columns in `order`: a table up to each group in `ends`.
+
+        `ends` ascends, and an end is the first group left out.
+        """
+        columns = ", ".join(f'"{name}"' for name in (GROUP, *order))
+        cursor = self._connection.cursor()
+        batches = iter(_reader(cursor.table(table).order(columns)))
+        schema = self._schemas[table]
+        rest: pa.RecordBatch | None = pa.RecordBatch.from_pylist([], schema)
+        for end in ends:
+            parts = []
+            while rest is not None:
+                stop = int(np.searchsorted(rest.column(GROUP).to_numpy(), end))
+                parts.append(rest.slice(0, stop))
+                if stop < rest.num_rows:
+                    rest = rest.slice(stop)
+                    break
+                rest = next(batches, None)
+            yield pa.Table.from_batches(parts, schema)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Forget all rows."""
+        self._connection.close()
+        self._folder.cleanup()
+
+
+def _reader(rows: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
+    """A result as it is computed; DuckDB 2 gave the method another name."""
+    read = getattr(rows, "to_arrow_reader", None) or rows.fetch_arrow_reader
+    return read(_FETCH_ROWS)

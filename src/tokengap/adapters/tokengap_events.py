@@ -1,0 +1,164 @@
+"""Token events of a block as flat columns, from rows read in bulk or from lines read singly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.tokengap_line import FACTS, FREE_TEXT, PLACE, TOKEN_KINDS, Record
+from tokengap.schema import TIME_LIMIT_NS, VANTAGES
+
+COLUMNS: Final = pa.schema({
+    "request_id": pa.string(), "attempt": pa.int32(), "choice": pa.int32(), "index": pa.int64(),
+    "t_ns": pa.int64(), "kind": pa.string(), "n_tokens": pa.int32(), "vantage": pa.string(),
+    "clock": pa.string(),
+})  # fmt: skip
+"""What bulk rows hold of a line; the rest is only looked at to see whether it says more."""
+
+IN_STREAM: Final = len(TOKEN_KINDS)
+"""Kind of an event that came in a line for a whole stream."""
+NOT_SAID: Final = -1
+"""Index or vantage of a line that names none."""
+
+_INT64_MAX: Final = 2**63 - 1
+_KINDS: Final = pa.array(TOKEN_KINDS)
+_VANTAGES: Final = pa.array(VANTAGES)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Token events, one per element; `owner` and `clock` are positions in `owners` and `clocks`.
+
+    kind and vantage: positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`; tokens: 0 where
+    the line gives no number; line: its number in the file.
+    """
+
+    owners: Sequence[tuple[str, int]]
+    clocks: Sequence[str | None]
+    owner: Ints
+    clock: Ints
+    vantage: npt.NDArray[np.int8]
+    choice: npt.NDArray[np.int32]
+    index: Ints
+    t_ns: Ints
+    tokens: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.int8]
+    line: Ints
+
+
+def plain(rows: pa.RecordBatch) -> Bools:
+    """Rows that are token events and nothing else, or repeat what an earlier row of them says."""
+    kind = pc.index_in(_kind(rows), _KINDS)
+    vantage = rows.column("vantage")
+    odd = pc.or_(
+        pc.or_(pc.is_null(kind), pc.is_null(rows.column("t_ns"))),
+        pc.and_(pc.is_valid(vantage), pc.is_null(pc.index_in(vantage, _VANTAGES))),
+    )
+    usual = ~_numpy(odd) & (_numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0)
+    for name, least, most in (
+        ("attempt", 0, _INT64_MAX), ("choice", 0, _INT64_MAX), ("index", 0, TIME_LIMIT_NS),
+        ("n_tokens", 1, _INT64_MAX), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
+    ):  # fmt: skip
+        value = _numpy(pc.fill_null(rows.column(name), least))
+        usual &= (value >= least) & (value <= most)
+    return usual & ~_says_more(rows, usual)
+
+
+def _says_more(rows: pa.RecordBatch, usual: Bools) -> Bools:
+    """Rows with a fact in them, unless an earlier usual row of the stream says just the same."""
+    stated = [name for name in rows.schema.names[len(COLUMNS) :] if name in FACTS]
+    text = [name for name in stated if name in FREE_TEXT]
+    more = np.zeros(rows.num_rows, bool)
+    for name in stated:
+        more |= _numpy(pc.is_valid(rows.column(name)))
+    if text and more.any():
+        codes, _ = _codes([pa.array(usual), *(rows.column(name) for name in (*PLACE, *text))])
+        repeated = np.ones(rows.num_rows, bool)
+        repeated[np.unique(codes, return_index=True)[1]] = False
+        for name in set(stated).difference(text):
+            repeated &= ~_numpy(pc.is_valid(rows.column(name)))
+        more &= ~repeated
+    return more
+
+
+def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:
+    """Plain rows, whose line numbers are given."""
+    attempt = pc.fill_null(rows.column("attempt"), 0)
+    owner, firsts = _codes([rows.column("request_id"), attempt])
+    first = pa.array(firsts)
+    clock = rows.column("clock").dictionary_encode("encode")
+    return Tokens(
+        owners=list(zip(
+            rows.column("request_id").take(first).to_pylist(), attempt.take(first).to_pylist(),
+            strict=True,
+        )),
+        clocks=clock.dictionary.to_pylist(),
+        owner=owner,
+        clock=_numpy(clock.indices),
+        vantage=_numpy(pc.fill_null(pc.index_in(rows.column("vantage"), _VANTAGES), NOT_SAID)),
+        choice=_numpy(pc.fill_null(rows.column("choice"), 0)),
+        index=_numpy(pc.fill_null(rows.column("index"), NOT_SAID)),
+        t_ns=_numpy(rows.column("t_ns")),
+        tokens=_numpy(pc.fill_null(rows.column("n_tokens"), 0)),
+        kind=_numpy(pc.index_in(_kind(rows), _KINDS)),
+        line=lines,
+    )  # fmt: skip
+
+
+def from_records(records: Sequence[Record], lines: Sequence[int]) -> Tokens:
+    """Lines that carry tokens: events, and whole streams with the times in them."""
+    times = [r.times_ns or () if r.is_stream else (r.t_ns,) for r in records]
+    sizes = [len(t) for t in times]
+    counts = [
+        (r.token_counts or (0,) * size) if r.is_stream else (r.n_tokens or 0,)
+        for r, size in zip(records, sizes, strict=True)
+    ]
+    index = [
+        range(size) if r.is_stream else (NOT_SAID if r.index is None else r.index,)
+        for r, size in zip(records, sizes, strict=True)
+    ]
+    kind = [IN_STREAM if r.is_stream else TOKEN_KINDS.index(r.kind or "token") for r in records]
+    vantage = [NOT_SAID if r.vantage is None else VANTAGES.index(r.vantage) for r in records]
+    own = np.repeat(np.arange(len(records)), sizes)
+    return Tokens(
+        owners=[(r.request_id or "", r.attempt or 0) for r in records],
+        clocks=[r.clock for r in records],
+        owner=own,
+        clock=own,
+        vantage=np.array(vantage, np.int8)[own],
+        choice=np.array([r.choice or 0 for r in records], np.int32)[own],
+        index=np.fromiter(chain.from_iterable(index), np.int64),
+        t_ns=np.fromiter(chain.from_iterable(times), np.int64),
+        tokens=np.fromiter(chain.from_iterable(counts), np.int32),
+        kind=np.array(kind, np.int8)[own],
+        line=np.array(lines, np.int64)[own],
+    )
+
+
+def _kind(rows: pa.RecordBatch) -> pa.Array:
+    return pc.fill_null(rows.column("kind"), "token")
+
+
+def _codes(columns: Sequence[pa.Array]) -> tuple[Ints, Ints]:
+    """A dense number for each distinct row, and the position where each is first seen."""
+    dense = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        encoded = column.dictionary_encode("encode")
+        distinct = len(encoded.dictionary)
+        if distinct > 1:
+            both = pa.array(dense * distinct + _numpy(encoded.indices)).dictionary_encode()
+            dense = _numpy(both.indices).astype(np.int64)
+    first = np.zeros(int(dense.max(initial=-1)) + 1, np.int64)
+    first[dense[::-1]] = np.arange(len(dense))[::-1]
+    return dense, first
+
+
+def _numpy(array: pa.Array) -> npt.NDArray[Any]:
+    values: npt.NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return values

@@ -1,0 +1,200 @@
+"""Token events of many streams in order: repeats dropped, and lines that contradict set apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.tokengap_events import IN_STREAM, NOT_SAID
+from tokengap.adapters.tokengap_line import TOKEN_KINDS
+
+Place = tuple[int, int]
+"""Where one clock rules: number of the attempt, number of the vantage."""
+Key = tuple[int, int, int]
+"""A stream: its place and its choice."""
+
+ORDER: Final = ("vantage", "choice", "index", "line")
+"""Columns that token events are sorted by, after their group."""
+
+_TEXT: Final = TOKEN_KINDS.index("text")
+_REASONING: Final = TOKEN_KINDS.index("reasoning")
+_NOWHERE: Final = 2**62
+
+
+class Refuse(Protocol):
+    """Quarantines a line that is good on its own but contradicts another one."""
+
+    def __call__(self, line: int, reason: str, field: str, value: object = None) -> None:
+        """`line` is the line's number in the call."""
+        ...
+
+    def place(self, line: int) -> str:
+        """File and line, for a reason."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Token events, sorted by group and `ORDER`. A group is an attempt; clock 0 is not named."""
+
+    group: Ints
+    vantage: Ints
+    choice: Ints
+    index: Ints
+    line: Ints
+    t_ns: Ints
+    tokens: Ints
+    kind: Ints
+    clock: Ints
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "Rows":
+        """The columns of a sorted table."""
+        return cls(*(table.column(f.name).to_numpy() for f in fields(cls)))
+
+    def where(self, keep: Bools) -> "Rows":
+        """The marked rows only."""
+        if keep.all():
+            return self
+        return Rows(*(getattr(self, f.name)[keep] for f in fields(self)))
+
+    def starts(self) -> Ints:
+        """Where each stream begins."""
+        return _changes(self.group, self.vantage, self.choice)
+
+    def sizes(self) -> Ints:
+        """Rows of each stream."""
+        return np.diff(self.starts(), append=len(self.group))
+
+    def keys(self) -> list[Key]:
+        """The streams."""
+        at = self.starts()
+        columns = (self.group[at], self.vantage[at], self.choice[at])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def named_clocks(self) -> dict[Place, int]:
+        """The clock each place names first in the file, where it names one."""
+        at = _changes(self.group, self.vantage, self.choice, self.clock)
+        line = np.minimum.reduceat(self.line, at) if len(at) else at
+        columns = (line, self.group[at], self.vantage[at], self.clock[at])
+        named = sorted(row for row in zip(*(c.tolist() for c in columns), strict=True) if row[3])
+        return {(group, vantage): clock for _, group, vantage, clock in reversed(named)}
+
+
+def _changes(*columns: Ints) -> Ints:
+    fresh = np.zeros(len(columns[0]), bool)
+    fresh[:1] = True
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Token events that count, and by stream what has to be said about them.
+
+    unindexed: their order is that of the file. answer_at: row of the first text that has
+    reasoning before it, -1 without one.
+    """
+
+    rows: Rows
+    repeated: Bools
+    unindexed: Bools
+    answer_at: Ints
+    first_line: Ints
+    last_line: Ints
+
+
+def settle(
+    rows: Rows, whole: Mapping[Key, int], clocks: Mapping[Place, int], refuse: Refuse
+) -> Ordered:
+    """Keep what counts of sorted rows.
+
+    whole: line of each stream that was logged as one line; clocks: the clock of each place.
+    """
+    rows = _of_whole_streams(rows, whole, refuse)
+    rows = _on_one_clock(rows, clocks, refuse)
+    rows = _all_indexed(rows, refuse)
+    rows, repeated = _once(rows, refuse)
+    starts, sizes = rows.starts(), rows.sizes()
+    if not len(starts):
+        nothing = np.zeros(0, np.int64)
+        return Ordered(rows, repeated, repeated, nothing, nothing, nothing)
+    return Ordered(
+        rows,
+        repeated,
+        (rows.index[starts] == NOT_SAID) & (sizes > 1),
+        _answers(rows, starts),
+        np.minimum.reduceat(rows.line, starts),
+        np.maximum.reduceat(rows.line, starts),
+    )
+
+
+def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], refuse: Refuse) -> Rows:
+    if not whole:
+        return rows
+    line = np.repeat([whole.get(key, -1) for key in rows.keys()], rows.sizes())
+    keep = (line < 0) | (line == rows.line)
+    for row in np.flatnonzero(~keep & (rows.kind != IN_STREAM)).tolist():
+        given = refuse.place(int(line[row]))
+        refuse(int(rows.line[row]), f"t_ns: the whole stream is given at {given}", "t_ns")
+    return rows.where(keep)
+
+
+def _on_one_clock(rows: Rows, clocks: Mapping[Place, int], refuse: Refuse) -> Rows:
+    if not rows.clock.any():
+        return rows
+    expected = np.repeat([clocks.get(key[:2], 0) for key in rows.keys()], rows.sizes())
+    keep = (rows.clock == 0) | (rows.clock == expected)
+    for line in np.unique(rows.line[~keep]).tolist():
+        refuse(line, "clock: the attempt is on another clock at this vantage", "clock")
+    return rows.where(keep)
+
+
+def _all_indexed(rows: Rows, refuse: Refuse) -> Rows:
+    """Without the unindexed events of streams that have an index elsewhere."""
+    ends = rows.starts() + rows.sizes() - 1
+    indexed = np.repeat(rows.index[ends] != NOT_SAID, rows.sizes())
+    keep = (rows.index != NOT_SAID) | ~indexed
+    for line in rows.line[~keep].tolist():
+        refuse(line, "index: missing, and other events of the stream have one", "index")
+    return rows.where(keep)
+
+
+def _once(rows: Rows, refuse: Refuse) -> tuple[Rows, Bools]:
+    """Each index once, the first in the file, and which streams had one again."""
+    starts = rows.starts()
+    again = np.zeros(len(rows.index), bool)
+    again[1:] = (rows.index[1:] == rows.index[:-1]) & (rows.index[1:] != NOT_SAID)
+    again[starts] = False
+    if not again.any():
+        return rows, np.zeros(len(starts), bool)
+    first = np.maximum.accumulate(np.where(again, 0, np.arange(len(again))))
+    differs = {
+        name: again & (column != column[first])
+        for name, column in (("t_ns", rows.t_ns), ("n_tokens", rows.tokens))
+    }
+    conflict = differs["t_ns"] | differs["n_tokens"]
+    for row in np.flatnonzero(conflict).tolist():
+        name, values = ("t_ns", rows.t_ns) if differs["t_ns"][row] else ("n_tokens", rows.tokens)
+        earlier = refuse.place(int(rows.line[first[row]]))
+        refuse(
+            int(rows.line[row]),
+            f"{name}: conflicts with the earlier event of this index at {earlier}, "
+            f"which says {values[first[row]]}",
+            name,
+            values[row],
+        )
+    return rows.where(~again), np.logical_or.reduceat(again & ~conflict, starts)
+
+
+def _answers(rows: Rows, starts: Ints) -> Ints:
+    if not (rows.kind == _REASONING).any():
+        return np.full(len(starts), -1)
+    at = np.arange(len(rows.kind))
+    text = np.minimum.reduceat(np.where(rows.kind == _TEXT, at, _NOWHERE), starts)
+    reasoning = np.minimum.reduceat(np.where(rows.kind == _REASONING, at, _NOWHERE), starts)
+    return np.where((text < _NOWHERE) & (reasoning < text), text, -1)

@@ -1,0 +1,108 @@
+"""`tokengap audit`: the main job."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tokengap.cli.options import PATHS, declaring, judging, mounting, output_file, reading
+
+CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
+
+
+@click.command()
+@PATHS
+@judging
+@declaring
+@reading
+@mounting
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (tokengap.audit/1).")
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with charts."
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
+@click.option("--all-stalls", is_flag=True, help="List every hidden stall on the terminal.")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(CONDITIONS),
+    help="Exit 1 if it holds; repeatable. miss includes unknown.  [default: never]",
+)
+@click.pass_context
+def audit(
+    ctx: click.Context,
+    paths: Sequence[str],
+    limits: Sequence[str],
+    slo: Path | None,
+    as_json: bool,
+    html: Path | None,
+    force: bool,
+    all_stalls: bool,
+    fail_on: Sequence[str],
+    **options: Any,
+) -> None:
+    """Judge logs or stores: who met the limits, who stalled, and where.
+
+    A PATH is a log file (.gz and .zst are read as they are), a folder of them, a store, or `-`.
+    """
+    from tokengap.cli.inputs import objectives, opened
+    from tokengap.findings import audit as judge
+    from tokengap.library import materialise
+
+    if html is not None:
+        output_file(html, force=force)
+    asked = objectives(limits, slo)
+    _require_limits(fail_on, {objective.statistic for objective in asked})
+    with opened(paths, **options) as inputs:
+        materialise(inputs.con, "request_latency")
+        found = judge(inputs.con, asked)
+        if html is not None:
+            from tokengap.report.page import page
+
+            html.write_text(page(inputs.con, found), "utf-8")
+    _print(found, as_json=as_json, all_stalls=all_stalls)
+    if _holds(found, fail_on):
+        ctx.exit(1)
+
+
+def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
+    if as_json:
+        import json
+
+        from tokengap.report.contract import contract
+
+        click.echo(json.dumps(contract(found), indent=1, allow_nan=False, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    from tokengap.report.text import print_audit
+
+    console = Console(highlight=False, width=None if click.get_text_stream("stdout").isatty() else 120)
+    print_audit(found, console, all_stalls=all_stalls)
+
+
+def _require_limits(fail_on: Sequence[str], statistics: set[str]) -> None:
+    """A gate that nothing could ever trip would be a lie."""
+    from tokengap.errors import UsageError
+
+    if "hidden-stall" in fail_on and not {"tpot", "worst_gap"} <= statistics:
+        raise UsageError(
+            "--fail-on hidden-stall needs both limits: --limit tpot=... and --limit worst_gap=..."
+        )
+    if {"miss", "unknown"} & set(fail_on) and not statistics:
+        raise UsageError("--fail-on needs limits: --limit STATISTIC=DURATION or --slo FILE")
+
+
+def _holds(found: Any, fail_on: Sequence[str]) -> bool:
+    missed = any(row["missed"] for row in found.per_objective)
+    unknown = any(row["unknown"] for row in found.per_objective)
+    return any(
+        {
+            "never": False,
+            "hidden-stall": bool(found.hidden),
+            "miss": missed or unknown,
+            "unknown": unknown,
+        }[condition]
+        for condition in fail_on
+    )

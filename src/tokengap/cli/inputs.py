@@ -1,0 +1,99 @@
+"""From paths on the command line to a DuckDB connection with the library over their streams."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import duckdb
+import pyarrow as pa
+
+from tokengap.errors import UsageError
+from tokengap.library import Catalogue, load, read_catalogue
+from tokengap.slo import Objective, combine, parse_limit, read_slo
+from tokengap.store.connect import Declared, Tables, Window, bind, connect
+from tokengap.store.keys import superseding
+from tokengap.store.load import Loads
+from tokengap.store.load import load as load_paths
+from tokengap.store.tables import open_store
+from tokengap.units import parse_duration_ns
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a command works on."""
+
+    con: duckdb.DuckDBPyConnection
+    catalogue: Catalogue
+    loads: Loads
+
+
+@contextmanager
+def opened(
+    paths: Sequence[str],
+    *,
+    format_name: str | None = None,
+    trace: str | None = None,
+    query_dirs: Sequence[Path] = (),
+    **declared: object,
+) -> Iterator[Opened]:
+    """Read the paths; what is spilled on the way is gone afterwards, whatever happens."""
+    facts = declaration(**declared)
+    catalogue = read_catalogue(query_dirs)
+    with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
+        scratch = Path(folder)
+        loads = load_paths(paths, scratch, format_name=format_name, trace=trace)
+        for unknown in loads.found.unrecognised:
+            click.echo(f"left out: {unknown}", err=True)
+        for name, earlier in loads.found.duplicates:
+            click.echo(f"left out: {name}: the same bytes as {earlier}", err=True)
+        con = connect(facts, scratch)
+        load(con, catalogue)
+        bind(con, _tables(loads))
+        try:
+            yield Opened(con, catalogue, loads)
+        finally:
+            con.close()
+
+
+def declaration(
+    last_prefill_token: int | None = None,
+    vantage: str | None = None,
+    origin: str | None = None,
+    window: str | None = None,
+    window_rule: str = "by_start",
+) -> Declared:
+    """The declaring options as one value."""
+    span = None if window is None else _window(window, window_rule)
+    return Declared(last_prefill_token, vantage, origin, span)
+
+
+def objectives(limits: Sequence[str], slo: Path | None) -> list[Objective]:
+    """The judging options as limits, each with its source."""
+    return combine(read_slo(slo) if slo else [], [parse_limit(text) for text in limits])
+
+
+def _window(text: str, rule: str) -> Window:
+    start, dots, end = text.partition("..")
+    if not dots:
+        raise UsageError(f"--window {text}: expected START..END, such as 10s..20s")
+    window = Window(parse_duration_ns(start), parse_duration_ns(end), rule)
+    if window.start_ns >= window.end_ns:
+        raise UsageError(f"--window {text}: the end must come after the start")
+    return window
+
+
+def _tables(loads: Loads) -> Tables:
+    stores = [open_store(path) for path in loads.found.stores]
+    return Tables(
+        streams=[part.uri for part in loads.parts],
+        rejects=_joined([r.rejects for r in loads.loaded] + [s.rejects() for s in stores]),
+        clocks=_joined([r.clocks for r in loads.loaded] + [s.clocks() for s in stores]),
+        superseding=superseding(loads.parts),
+    )
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables)

@@ -1,0 +1,99 @@
+"""Options that commands share, and what they mean together."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+
+_READING: Final = (
+    click.option("--format", "format_name", metavar="NAME", help="Log format; see `formats`."),
+    click.option("--trace", metavar="NAME", help="Name of the run, instead of the file's."),
+)
+_DECLARING: Final = (
+    click.option(
+        "--last-prefill-token",
+        type=click.IntRange(min=0),
+        metavar="K",
+        help="Last token the prefill side delivers: 0 none, 1 the first. The log wins.",
+    ),
+    click.option(
+        "--vantage",
+        type=click.Choice(["client", "gateway", "engine"]),
+        help="View to judge, and where stamps were taken if the log does not say.",
+    ),
+    click.option(
+        "--origin",
+        type=click.Choice(["planned", "sent", "received", "arrival"]),
+        help="Stamp that times count from, instead of the vantage's own.",
+    ),
+    click.option(
+        "--window",
+        metavar="START..END",
+        help="Judge only this span of the log's clock, such as 10s..20s.",
+    ),
+    click.option(
+        "--window-rule",
+        type=click.Choice(["by_start", "by_event"]),
+        default="by_start",
+        show_default=True,
+        help="A request belongs to the window of its start, or everything to that of its end.",
+    ),
+)
+_JUDGING: Final = (
+    click.option(
+        "--limit", "limits", multiple=True, metavar="STATISTIC=DURATION",
+        help="Limit, such as tpot=50ms; repeatable.",
+    ),
+    click.option(
+        "--slo", type=click.Path(path_type=Path), metavar="FILE.toml",
+        help="Limits from a file; --limit replaces the same statistic.",
+    ),
+)
+_LIBRARY: Final = (
+    click.option(
+        "--queries", "query_dirs", multiple=True, metavar="DIR",
+        type=click.Path(path_type=Path), help="Mount your own folder of queries; repeatable.",
+    ),
+)
+
+Command = Callable[..., Any]
+
+
+def reading(command: Command) -> Command:
+    """Options on how files are read."""
+    return _add(command, _READING)
+
+
+def declaring(command: Command) -> Command:
+    """Options on what the user states about the logs."""
+    return _add(command, _DECLARING)
+
+
+def judging(command: Command) -> Command:
+    """Options on limits."""
+    return _add(command, _JUDGING)
+
+
+def mounting(command: Command) -> Command:
+    """Options on the query library."""
+    return _add(command, _LIBRARY)
+
+
+def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def output_file(path: Path, *, force: bool) -> Path:
+    """The path, if it may be written; UsageError if it exists and `--force` was not given."""
+    from tokengap.errors import UsageError
+
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists; --force overwrites it")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: the folder {path.parent} does not exist")
+    return path

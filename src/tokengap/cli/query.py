@@ -1,0 +1,48 @@
+"""`tokengap query`: one relation of the library, over logs or stores."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tokengap.cli.options import PATHS, declaring, judging, mounting, reading
+
+
+@click.command()
+@click.argument("name")
+@PATHS
+@click.option(
+    "-p", "parameters", multiple=True, metavar="NAME=VALUE",
+    help="Parameter of the query, with its unit (ttft=80ms); repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print an array of row objects.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@judging
+@declaring
+@reading
+@mounting
+def query(
+    name: str,
+    paths: Sequence[str],
+    parameters: Sequence[str],
+    as_json: bool,
+    as_csv: bool,
+    limits: Sequence[str],
+    slo: Path | None,
+    **options: Any,
+) -> None:
+    """Run one query of the library over logs or stores; `sql --list` names them all."""
+    from tokengap.cli.inputs import objectives, opened
+    from tokengap.errors import UsageError
+    from tokengap.library.call import call
+    from tokengap.report.rows import write_csv, write_json, write_table
+
+    if as_json and as_csv:
+        raise UsageError("--json and --csv exclude each other")
+    asked = objectives(limits, slo)
+    with opened(paths, **options) as inputs:
+        statement = call(inputs.catalogue, name, parameters, asked)
+        result = inputs.con.sql(statement)
+        write = write_json if as_json else write_csv if as_csv else write_table
+        write(result, click.get_text_stream("stdout"))

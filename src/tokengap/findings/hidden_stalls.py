@@ -1,0 +1,32 @@
+"""The finding the project exists for: requests that pass their average and fail their worst gap."""
+
+from collections.abc import Iterator
+
+from tokengap.findings.audit import Audit
+from tokengap.findings.interface import Finding
+from tokengap.units import format_count, format_duration
+
+
+def hidden_stalls(audit: Audit) -> Iterator[Finding]:
+    """Say how many requests look fine on average and were not, and how many more may be."""
+    if not audit.judges_stalls:
+        return
+    limits = {o.statistic: format_duration(o.limit_ns) for o in audit.objectives}
+    promise = f"average TPOT ≤ {limits['tpot']} met, worst gap ≤ {limits['worst_gap']} missed"
+    completed = audit.counts["completed"]
+    hidden, possible = len(audit.hidden), len(audit.possible)
+    if hidden:
+        yield Finding(
+            "hidden_stalls",
+            "stall",
+            f"{format_count(hidden)} of {format_count(completed)} completed requests stalled "
+            f"although their average is fine ({promise}).",
+        )
+    else:
+        yield Finding("hidden_stalls", "note", f"No request hides a stall ({promise}).")
+    if possible:
+        yield Finding(
+            "hidden_stalls",
+            "unknown",
+            f"{format_count(possible)} more may: the log does not decide one of the two verdicts.",
+        )

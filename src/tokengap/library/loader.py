@@ -1,0 +1,113 @@
+"""Loading the library into DuckDB, and holding every file to its header."""
+
+import duckdb
+
+from tokengap.errors import QueryError
+from tokengap.library.catalogue import ROOTS, Catalogue
+from tokengap.library.query import Query
+from tokengap.store.sql import literal
+
+
+def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
+    """Create every relation, and hold those from users' folders to their headers."""
+    for query in catalogue.queries.values():
+        _create(con, query)
+    for name in catalogue.mounted:
+        check(con, catalogue, catalogue[name])
+
+
+def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
+    """Compare a loaded relation with its header and add its comments; QueryError says what differs."""
+    _check_contract(con, query)
+    _check_shadowing(con, catalogue, query)
+    con.execute(comments(query))
+
+
+def materialise(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Compute the view once and let everything that reads it read the result."""
+    con.execute(f"CREATE OR REPLACE TEMP TABLE materialised_{name} AS SELECT * FROM {name}")
+    con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM materialised_{name}")
+
+
+def comments(query: Query) -> str:
+    """`COMMENT ON` statements that carry the header into the database."""
+    if query.is_macro:
+        kind = "MACRO TABLE" if query.is_table else "MACRO"
+        return f"COMMENT ON {kind} {query.name} IS {literal(query.summary)};"
+    statements = [f"COMMENT ON VIEW {query.name} IS {literal(query.summary)};"]
+    statements += [
+        f"COMMENT ON COLUMN {query.name}.{column.name} IS {literal(column.doc)};"
+        for column in query.columns
+    ]
+    return "\n".join(statements)
+
+
+def _create(con: duckdb.DuckDBPyConnection, query: Query) -> None:
+    try:
+        statements = con.extract_statements(query.sql)
+        if len(statements) != 1:
+            raise QueryError(f"{query.path}: holds {len(statements)} statements; a file defines one")
+        con.execute(statements[0])
+    except duckdb.Error as error:
+        raise QueryError(f"{query.path}: {error}") from error
+
+
+def _check_contract(con: duckdb.DuckDBPyConnection, query: Query) -> None:
+    if query.is_macro:
+        parameters = _described_parameters(con, query)
+        stated = [(p.name, _canonical(con, p.type)) for p in query.parameters]
+        if query.parameters != () and parameters != stated:
+            raise QueryError(f"{query.path}: header lists parameters {stated}, SQL has {parameters}")
+    if query.is_private:
+        return
+    call = f"{query.name}()" if query.is_macro else query.name
+    actual = [(row[0], row[1]) for row in con.execute(f"DESCRIBE SELECT * FROM {call}").fetchall()]
+    stated = [(column.name, column.type) for column in query.columns]
+    if actual != stated:
+        wrong = next(
+            (f"{a or 'nothing'} where the header says {s or 'nothing'}"
+             for a, s in _paired(actual, stated) if a != s)
+        )
+        raise QueryError(f"{query.path}: the SQL gives {wrong}")
+
+
+def _paired(
+    actual: list[tuple[str, str]], stated: list[tuple[str, str]]
+) -> list[tuple[tuple[str, str] | None, tuple[str, str] | None]]:
+    length = max(len(actual), len(stated))
+    pad = [None] * length
+    return list(zip([*actual, *pad][:length], [*stated, *pad][:length], strict=True))
+
+
+def _described_parameters(
+    con: duckdb.DuckDBPyConnection, query: Query
+) -> list[tuple[str, str]]:
+    row = con.execute(
+        "SELECT parameters, parameter_types FROM duckdb_functions() WHERE function_name = ?",
+        [query.name],
+    ).fetchone()
+    names, types = row if row else ([], [])
+    return list(zip(names, types, strict=True))
+
+
+def _canonical(con: duckdb.DuckDBPyConnection, type_: str) -> str:
+    row = con.execute(f"SELECT typeof(NULL::{type_})").fetchone()
+    return str(row[0]) if row else type_
+
+
+def _check_shadowing(
+    con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query
+) -> None:
+    """A parameter that has the name of a column it can see would silently win over it."""
+    names = {parameter.name for parameter in query.parameters}
+    for required in query.requires:
+        if required not in ROOTS and not catalogue[required].is_table:
+            continue
+        is_macro = required not in ROOTS and catalogue[required].is_macro
+        call = f"{required}()" if is_macro else required
+        rows = con.execute(f"DESCRIBE SELECT * FROM {call}").fetchall()
+        if clash := names.intersection(row[0] for row in rows):
+            raise QueryError(
+                f"{query.path}: the parameter {clash.pop()} has the name of a column of "
+                f"{required} and would shadow it; rename the parameter"
+            )

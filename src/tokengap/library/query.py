@@ -1,0 +1,121 @@
+"""One query file: a header that is a contract, and one CREATE statement.
+
+    -- name: what it holds (one row per ...).
+    --
+    -- Free text.
+    --
+    -- Requires: other, relations
+    -- Parameters:
+    --   name  TYPE  unit  meaning
+    -- Columns:
+    --   name  TYPE  unit  meaning
+    CREATE VIEW name AS SELECT ...
+
+Fields of a line are set apart by two spaces or more; `-` stands for no unit. A file whose name
+starts with an underscore is private: it needs no columns in its header.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tokengap.errors import QueryError
+
+_CREATE: Final = re.compile(r"^CREATE (VIEW|MACRO) (\w+)", re.MULTILINE)
+_COMMENT: Final = re.compile(r"--.*?$|'(?:[^']|'')*'", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a relation, as its header states it."""
+
+    name: str
+    type: str
+    unit: str
+    doc: str
+
+
+class Parameter(Column):
+    """A parameter of a table macro."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """One relation of the library."""
+
+    name: str
+    path: Path
+    summary: str
+    text: str
+    requires: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Column, ...]
+    sql: str
+    is_macro: bool
+
+    @property
+    def is_private(self) -> bool:
+        """Private relations serve others and may change without notice."""
+        return self.name.startswith("_")
+
+    @property
+    def is_table(self) -> bool:
+        """False for a scalar macro."""
+        return not self.is_macro or " AS TABLE" in self.sql
+
+    def uses(self, name: str) -> bool:
+        """True if the SQL reads the relation or calls the macro `name`."""
+        bare = _COMMENT.sub("", self.sql)
+        return bool(re.search(rf"\b(FROM|JOIN)\s+{name}\b|(?<![\w.]){name}\(", bare))
+
+
+def parse(path: Path) -> Query:
+    """Read a query file; QueryError says what its header or statement lacks."""
+    source = path.read_text("utf-8")
+    found = _CREATE.search(source)
+    if found is None:
+        raise QueryError(f"{path}: no line starts with CREATE VIEW or CREATE MACRO")
+    if found[2] != path.stem:
+        raise QueryError(f"{path}: defines {found[2]}; the file's name says {path.stem}")
+    header, sql = source[: found.start()], source[found.start() :].strip()
+    lines = [line.removeprefix("--").removeprefix(" ").rstrip() for line in header.splitlines()]
+    title = lines[0] if lines else ""
+    if not title.startswith(f"{path.stem}: "):
+        raise QueryError(f"{path}:1: expected `-- {path.stem}: what it holds (one row per ...).`")
+    sections = _sections(lines[1:])
+    requires = " ".join(sections["Requires"]).replace(",", " ").split()
+    query = Query(
+        name=path.stem,
+        path=path,
+        summary=title.removeprefix(f"{path.stem}: "),
+        text="\n".join(sections["text"]).strip(),
+        requires=tuple(requires),
+        parameters=tuple(Parameter(*_fields(path, line)) for line in sections["Parameters"]),
+        columns=tuple(Column(*_fields(path, line)) for line in sections["Columns"]),
+        sql=sql,
+        is_macro=found[1] == "MACRO",
+    )
+    if not query.columns and not query.is_private:
+        raise QueryError(f"{path}: the header lists no columns under `-- Columns:`")
+    return query
+
+
+def _sections(lines: list[str]) -> dict[str, list[str]]:
+    sections: dict[str, list[str]] = {"text": [], "Requires": [], "Parameters": [], "Columns": []}
+    current = "text"
+    for line in lines:
+        name, colon, rest = line.partition(":")
+        if colon and name in sections:
+            current, line = name, rest  # noqa: PLW2901 (the rest of the heading's line)
+        if line.strip() or current == "text":
+            sections[current].append(line)
+    return sections
+
+
+def _fields(path: Path, line: str) -> tuple[str, str, str, str]:
+    fields = re.split(r"\s{2,}", line.strip(), maxsplit=3)
+    if len(fields) != len(Column.__dataclass_fields__):
+        raise QueryError(f"{path}: `{line.strip()}`: expected `name  TYPE  unit  meaning`")
+    name, type_, unit, doc = fields
+    return name, type_, "" if unit == "-" else unit, doc

@@ -1,0 +1,119 @@
+"""An audit as JSON for machines: `tokengap.audit/1`.
+
+Times are ns. Counts are integers; a percentile whose values are intervals is `[low, high]`, high
+null if unbounded. Fields are only added within a version.
+"""
+
+from typing import Any, Final
+
+from tokengap import __version__
+from tokengap.findings import Audit
+from tokengap.findings.audit import Row
+
+SCHEMA: Final = "tokengap.audit/1"
+_STATISTICS: Final = ("ttft", "ttft_from_planned", "tpot", "worst_gap", "handoff_gap", "e2e")
+
+
+def contract(audit: Audit) -> dict[str, Any]:
+    """The audit under the contract, ready for a strict JSON encoder."""
+    whole = audit.attainment
+    return {
+        "schema": SCHEMA,
+        "tokengap": __version__,
+        "traces": audit.traces,
+        "boundary": _boundary(audit),
+        "window": {key: audit.window[key] for key in ("start_ns", "end_ns", "rule")},
+        "counts": audit.counts,
+        "percentiles": _percentiles(audit),
+        "objectives": [_objective(row) for row in audit.per_objective],
+        "good": whole["good"] if audit.objectives else None,
+        "attainment": whole["attainment"] if audit.objectives else None,
+        "low": whole["low"] if audit.objectives else None,
+        "high": whole["high"] if audit.objectives else None,
+        "goodput_per_s": audit.goodput_per_s,
+        "hidden_stalls": {
+            "count": len(audit.hidden),
+            "possible": len(audit.possible),
+            "requests": [_stall(row) for row in audit.hidden],
+        },
+        "quality": [{k: row[k] for k in ("note", "streams", "of")} for row in audit.quality],
+    }
+
+
+def _boundary(audit: Audit) -> Row:
+    judged = audit.judged
+    origins = sorted({origin for row in judged for origin in row["origins"]})
+    return {
+        "vantage": judged[0]["vantage"] if judged else None,
+        "origin": origins[0] if len(origins) == 1 else None,
+        "handoff": "stream",
+    }
+
+
+def _percentiles(audit: Audit) -> Row:
+    found = {f"{row['statistic']}_ns": _percentile(row) for row in audit.percentiles}
+    gaps = audit.gaps
+    found["gap_ns"] = {
+        "n": gaps["n"],
+        "left_out": gaps["left_out"],
+        **{p: _number(gaps[f"{p}_ns"]) for p in ("p50", "p90", "p99", "max")},
+        "basis": gaps["basis"],
+    }
+    order = [f"{statistic}_ns" for statistic in _STATISTICS]
+    order.insert(order.index("worst_gap_ns") + 1, "gap_ns")
+    return {name: found.get(name, _percentile(_NOTHING)) for name in order if _shown(name, found)}
+
+
+_NOTHING: Final[Row] = {"n": 0, "left_out": 0, "basis": "per_request"} | {
+    f"{p}_{side}_ns": None for p in ("p50", "p90", "p99", "max") for side in ("low", "high")
+}
+
+
+def _shown(name: str, found: Row) -> bool:
+    return name in found or name != "ttft_from_planned_ns"
+
+
+def _percentile(row: Row) -> Row:
+    values = {
+        p: _interval(row[f"{p}_low_ns"], row[f"{p}_high_ns"]) for p in ("p50", "p90", "p99", "max")
+    }
+    return {"n": row["n"], "left_out": row["left_out"], **values, "basis": row["basis"]}
+
+
+def _interval(low: float | None, high: float | None) -> Any:
+    """One number where the bounds agree, null where nothing is known, else both bounds."""
+    if low == high:
+        return _number(low)
+    return [_number(low), _number(high)]
+
+
+def _number(value: float | None) -> int | float | None:
+    """Whole numbers as integers."""
+    if value is None or not float(value).is_integer():
+        return value
+    return int(value)
+
+
+def _objective(row: Row) -> Row:
+    return {
+        "name": row["statistic"],
+        "statistic": row["statistic"],
+        **{
+            key: row[key]
+            for key in (
+                "limit_ns", "met", "missed", "not_applicable", "unknown",
+                "attainment", "low", "high",
+            )
+        },
+    }
+
+
+def _stall(row: Row) -> Row:
+    return {
+        **{key: row[key] for key in ("trace", "request_id", "attempt", "choice", "ttft_ns")},
+        "tpot_ns": _interval(row["tpot_low_ns"], row["tpot_high_ns"]),
+        "worst_gap_ns": _interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
+        "worst_gap_index": row["worst_gap_index"],
+        "worst_gap_after_token": row["worst_gap_after_token"],
+        "cause": None,
+    }

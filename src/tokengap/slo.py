@@ -1,0 +1,159 @@
+"""Latency objectives: read from the command line and from TOML files, and checked.
+
+    [limits]
+    tpot = "50ms"
+    worst_gap = "100ms"
+
+Whether a stream meets them is worked out in SQL, from exact integers.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tokengap.errors import UnitError, UsageError
+from tokengap.units import parse_duration_ns
+
+STATISTICS: Final = {
+    "ttft": "wait from the request's origin to its first token",
+    "tpot": "average time per token after the first delivery",
+    "gap_p50": "median of the request's own gaps",
+    "gap_p90": "90th percentile of the request's own gaps",
+    "gap_p99": "99th percentile of the request's own gaps",
+    "worst_gap": "longest gap between two deliveries of the request",
+    "handoff_gap": "gap in which prefill hands over to decode",
+    "e2e": "wait from the request's origin to its last token",
+}
+"""What can carry a limit, in the order in which it is shown."""
+
+COMMAND_LINE: Final = "--limit"
+_TABLE: Final = "limits"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An inclusive upper limit on one statistic, and where it was set."""
+
+    statistic: str
+    """A key of `STATISTICS`."""
+    limit_ns: int
+    """More than 0."""
+    source: str
+    """`--limit`, or the path of the file."""
+
+
+def parse_limit(text: str) -> Objective:
+    """Read a limit of the command line.
+
+    UsageError if it is not STATISTIC=DURATION; UnitError if the duration has no unit.
+
+    >>> parse_limit("tpot=50ms")
+    Objective(statistic='tpot', limit_ns=50000000, source='--limit')
+    """
+    statistic, equals, duration = text.partition("=")
+    if not equals:
+        raise UsageError(
+            f"{COMMAND_LINE} {text}: expected STATISTIC=DURATION, such as tpot=50ms; "
+            f"the statistics are {', '.join(STATISTICS)}"
+        )
+    return _objective(statistic.strip(), duration, COMMAND_LINE, f"{COMMAND_LINE} {text}")
+
+
+def read_slo(path: Path) -> list[Objective]:
+    """Read the limits of an SLO file, in the order of `STATISTICS`.
+
+    UsageError if the file cannot be read, or holds anything but known limits with units.
+    """
+    document = _read_toml(path)
+    unknown = [key for key in document if key != _TABLE]
+    if unknown:
+        raise UsageError(
+            f"{path}: unknown key {unknown[0]}; only a table [{_TABLE}] is read"
+            + _did_you_mean(unknown[0], [_TABLE])
+        )
+    limits = document.get(_TABLE)
+    if not isinstance(limits, dict) or not limits:
+        raise UsageError(
+            f'{path}: no limits; write a table [{_TABLE}] with lines such as tpot = "50ms"'
+        )
+    return _in_order(_file_objective(path, key, value) for key, value in limits.items())
+
+
+def combine(from_file: Sequence[Objective], from_cli: Sequence[Objective]) -> list[Objective]:
+    """All limits that hold, in the order of `STATISTICS`: the command line's replace the file's.
+
+    UsageError if the command line gives one statistic two different limits.
+    """
+    chosen = {objective.statistic: objective for objective in from_file}
+    given: dict[str, Objective] = {}
+    for objective in from_cli:
+        earlier = given.setdefault(objective.statistic, objective)
+        if earlier.limit_ns != objective.limit_ns:
+            raise UsageError(
+                f"{COMMAND_LINE} {objective.statistic} is given twice, as {earlier.limit_ns} ns "
+                f"and as {objective.limit_ns} ns; keep one"
+            )
+    return _in_order((chosen | given).values())
+
+
+def sql_parameter(objectives: Iterable[Objective]) -> list[dict[str, str | int]]:
+    """Limits as the `objectives` parameter of the query library: structs of statistic, limit_ns."""
+    return [{"statistic": o.statistic, "limit_ns": o.limit_ns} for o in objectives]
+
+
+def _in_order(objectives: Iterable[Objective]) -> list[Objective]:
+    order = list(STATISTICS)
+    return sorted(objectives, key=lambda objective: order.index(objective.statistic))
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the SLO file: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path}: not UTF-8 text at byte {error.start}; save it as UTF-8"
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not TOML: {error}; durations stand in quotes") from error
+
+
+def _file_objective(path: Path, key: str, value: object) -> Objective:
+    place = f"{path}: {_TABLE}.{key}"
+    if isinstance(value, str):
+        return _objective(key, value, str(path), place)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise UnitError(f'{place} = {value} has no unit; write "{value}ms" or "{value}s"')
+    raise UsageError(f'{place}: expected a duration in quotes, such as "50ms"')
+
+
+def _objective(statistic: str, duration: str, source: str, place: str) -> Objective:
+    """Check one limit; `place` starts every message."""
+    if statistic not in STATISTICS:
+        raise UsageError(f"{place}: {_unknown(statistic)}")
+    try:
+        limit_ns = parse_duration_ns(duration)
+    except UnitError as error:
+        raise UnitError(f"{place}: {error}") from error
+    if limit_ns == 0:
+        raise UsageError(f"{place}: a limit of 0 leaves no time at all; give one above 0")
+    return Objective(statistic, limit_ns, source)
+
+
+def _unknown(statistic: str) -> str:
+    known = f"the statistics are {', '.join(STATISTICS)}"
+    if "itl" in statistic.lower().split("_"):
+        return (
+            f"{statistic} could mean three things: tpot (average per token), gap_p99 (tail of the "
+            f"request's own gaps) or worst_gap (its longest one); write the one you mean; {known}"
+        )
+    return f"no statistic is called {statistic!r}{_did_you_mean(statistic, STATISTICS)}; {known}"
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word.lower(), known, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

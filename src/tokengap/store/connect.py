@@ -1,0 +1,123 @@
+"""A DuckDB connection that holds the canonical tables: parts bound as views, declarations as macros.
+
+The query library is loaded between `connect` and `bind`, against empty tables, because binding
+views over thousands of files once per view would cost seconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store.sql import literal
+
+MEMORY_LIMIT: Final = "1GB"
+
+
+@dataclass(frozen=True)
+class Window:
+    """A half-open span on the streams' clock, and what makes a request belong to it."""
+
+    start_ns: int
+    end_ns: int
+    rule: str = "by_start"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the user states about the logs; it is applied when reading and the log wins over it.
+
+    last_prefill_token: k, the last token that the prefill side delivers.
+    vantage: where stamps were taken if the log does not say, and the vantage to judge.
+    origin: the stamp that times count from: planned, sent, received or arrival.
+    window: only what belongs to it is judged.
+    """
+
+    last_prefill_token: int | None = None
+    vantage: str | None = None
+    origin: str | None = None
+    window: Window | None = None
+
+    def macros(self) -> str:
+        """SQL that makes the declarations known to the query library."""
+        window = self.window
+        start, end = (window.start_ns, window.end_ns) if window else (None, None)
+        rule = window.rule if window else "by_start"
+        return (
+            f"CREATE OR REPLACE MACRO declared_last_prefill_token() AS "
+            f"{literal(self.last_prefill_token)}::INTEGER;\n"
+            f"CREATE OR REPLACE MACRO declared_vantage() AS {literal(self.vantage)}::VARCHAR;\n"
+            f"CREATE OR REPLACE MACRO declared_origin() AS {literal(self.origin)}::VARCHAR;\n"
+            f"CREATE OR REPLACE MACRO declared_window_start_ns() AS {literal(start)}::BIGINT;\n"
+            f"CREATE OR REPLACE MACRO declared_window_end_ns() AS {literal(end)}::BIGINT;\n"
+            f"CREATE OR REPLACE MACRO declared_window_rule() AS {literal(rule)}::VARCHAR;\n"
+        )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What a connection is bound to.
+
+    streams: Parquet parts. rejects, clocks: canonical Arrow tables.
+    superseding: (lesser, finer) pairs of adapters that are both present.
+    """
+
+    streams: Sequence[str] = ()
+    rejects: pa.Table = field(default_factory=REJECTS.empty_table)
+    clocks: pa.Table = field(default_factory=CLOCKS.empty_table)
+    superseding: Sequence[tuple[str, str]] = ()
+
+
+def connect(declared: Declared, scratch: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection whose canonical tables are empty; large intermediate results spill to `scratch`."""
+    con = duckdb.connect()
+    con.execute("SET preserve_insertion_order = false")
+    con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    if scratch is not None:
+        con.execute(f"SET temp_directory = {literal(str(scratch))}")
+    con.execute(declared.macros())
+    bind(con, Tables())
+    return con
+
+
+def bind(con: duckdb.DuckDBPyConnection, tables: Tables) -> None:
+    """Let the connection's canonical tables show these parts."""
+    _keep(con, "rejects", tables.rejects)
+    _keep(con, "clocks", tables.clocks)
+    if tables.streams:
+        files = ", ".join(literal(uri) for uri in tables.streams)
+        source = f"SELECT * FROM read_parquet([{files}])"
+    else:
+        _keep(con, "no_streams", STREAMS.empty_table())
+        source = "SELECT * FROM no_streams"
+    con.execute(f"CREATE OR REPLACE VIEW all_streams AS {source}")
+    con.execute(f"CREATE OR REPLACE VIEW stored_streams AS {_without_superseded(tables)}")
+
+
+def _keep(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    con.register("incoming", table)
+    con.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM incoming")
+    con.unregister("incoming")
+
+
+def _without_superseded(tables: Tables) -> str:
+    """Rows of a lesser file go where a finer one holds the same request at the same vantage."""
+    query = "SELECT s.* FROM all_streams AS s"
+    for number, (lesser, finer) in enumerate(tables.superseding):
+        query += (
+            f" LEFT JOIN (SELECT DISTINCT request_id, attempt, choice, vantage, true AS found"
+            f" FROM all_streams WHERE starts_with(source, {literal(finer + ':')})) AS f{number}"
+            f" ON starts_with(s.source, {literal(lesser + ':')})"
+            f" AND s.request_id = f{number}.request_id AND s.attempt = f{number}.attempt"
+            f" AND s.choice = f{number}.choice"
+            f" AND s.vantage IS NOT DISTINCT FROM f{number}.vantage"
+        )
+    if tables.superseding:
+        query += " WHERE " + " AND ".join(
+            f"f{number}.found IS NULL" for number in range(len(tables.superseding))
+        )
+    return query

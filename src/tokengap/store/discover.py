@@ -1,0 +1,183 @@
+"""Paths a user gives into files with a known format, files nothing recognises, and stores."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from tokengap.adapters import ADAPTERS
+from tokengap.adapters.interface import Adapter, Head
+from tokengap.adapters.source import STDIN, Source, open_source
+from tokengap.errors import InputError, UnknownFormat, UsageError
+from tokengap.store.tables import is_store
+
+_FORMATS_HINT: Final = "`tokengap formats` lists what can be read"
+_NEAREST: Final = 3
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A file and the one format it has. `named`: the user named it, not just its folder."""
+
+    source: Source
+    adapter: Adapter
+    named: bool
+    stamp: tuple[int, int]
+    """Size in bytes and modification time in ns when it was first looked at."""
+
+
+@dataclass(frozen=True)
+class Unrecognised:
+    """A file no adapter reads, what it looks like, and what the nearest formats miss in it."""
+
+    name: str
+    looks_like: str
+    nearest: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def __str__(self) -> str:
+        missing = [f"{adapter} (but no {', '.join(keys)})" for adapter, keys in self.nearest]
+        nearest = f"; nearest: {'; '.join(missing)}" if missing else ""
+        return f"{self.name}: no known format, looks like {self.looks_like}{nearest}"
+
+
+@dataclass
+class Found:
+    """What lies at the paths, in the order given; folders are sorted."""
+
+    files: list[Recognised] = field(default_factory=list)
+    unrecognised: list[Unrecognised] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)
+    duplicates: list[tuple[str, str]] = field(default_factory=list)
+    """Files left out because an earlier one has the same bytes: (name, earlier name)."""
+
+
+def discover(
+    paths: Sequence[str],
+    scratch: Path,
+    *,
+    format_name: str | None = None,
+    adapters: Sequence[Adapter] = ADAPTERS,
+) -> Found:
+    """Look at every path; `-` is standard input, copied into `scratch`.
+
+    A file named by the user must be recognised, one found in a folder is listed if it is not.
+    `format_name` is believed for a named file; in a folder it chooses among the formats that match.
+    Raises UnknownFormat, InputError for a path that cannot be read, UsageError for no such format.
+    """
+    if format_name is not None:
+        adapters = [_adapter_called(format_name, adapters)]
+    found = Found()
+    for path in paths:
+        if path != STDIN and is_store(path):
+            found.stores.append(path)
+        elif path != STDIN and Path(path).is_dir():
+            for name in _walk(path, found):
+                _look_at(name, found, scratch, adapters, named=False, trusted=False)
+        else:
+            trusted = format_name is not None
+            _look_at(path, found, scratch, adapters, named=True, trusted=trusted)
+    _require_something(paths, found)
+    return _without_duplicates(found)
+
+
+def stamp_of(source: Source) -> tuple[int, int]:
+    """Size in bytes and modification time in ns: a file that is still written to changes them."""
+    stat = source.path.stat()
+    return stat.st_size, stat.st_mtime_ns
+
+
+def _adapter_called(name: str, adapters: Sequence[Adapter]) -> Adapter:
+    known = {adapter.name: adapter for adapter in adapters}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    raise UsageError(f"--format {name}: no such format; {hint}")
+
+
+def _walk(folder: str, found: Found) -> Iterator[str]:
+    """Files below `folder`, sorted, hidden ones left out; a store inside is listed, not entered."""
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from error
+
+    for root, folders, files in os.walk(folder, onerror=refuse):
+        below = {name: f"{root}/{name}" for name in sorted(folders) if not name.startswith(".")}
+        stores = [name for name, path in below.items() if is_store(path)]
+        found.unrecognised += [
+            Unrecognised(below[name], "a store, to be named itself") for name in stores
+        ]
+        folders[:] = [name for name in below if name not in stores]
+        yield from (f"{root}/{name}" for name in sorted(files) if not name.startswith("."))
+
+
+def _look_at(
+    name: str,
+    found: Found,
+    scratch: Path,
+    adapters: Sequence[Adapter],
+    *,
+    named: bool,
+    trusted: bool,
+) -> None:
+    try:
+        source = open_source(name, scratch)
+        stamp = stamp_of(source)
+        head = Head(replace(source).head)  # of a copy, which does not keep the bytes
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror})") from error
+    if named and not head.data:
+        raise InputError(f"{name} is empty")
+    matching = [adapter for adapter in adapters if trusted or adapter.sniff(head).matches]
+    if len(matching) > 1:
+        names = " and ".join(adapter.name for adapter in matching)
+        raise UnknownFormat(f"{name} looks like {names}; say which with --format NAME")
+    if matching:
+        found.files.append(Recognised(source, matching[0], named, stamp))
+        return
+    stranger = _describe(name, head, adapters)
+    if named:
+        raise UnknownFormat(f"{stranger}; {_FORMATS_HINT}")
+    found.unrecognised.append(stranger)
+
+
+def _describe(name: str, head: Head, adapters: Sequence[Adapter]) -> Unrecognised:
+    if not head.keys:
+        return Unrecognised(name, head.kind)
+    misses = sorted(
+        ((adapter.name, adapter.sniff(head).missing) for adapter in adapters),
+        key=lambda miss: len(miss[1]),
+    )
+    return Unrecognised(name, head.kind, tuple(misses[:_NEAREST]))
+
+
+def _require_something(paths: Sequence[str], found: Found) -> None:
+    if found.files or found.stores:
+        return
+    where = ", ".join(paths)
+    if not found.unrecognised:
+        raise InputError(f"{where}: no files to read")
+    shown = "\n  ".join(str(stranger) for stranger in found.unrecognised[:_SHOWN])
+    more = len(found.unrecognised) - _SHOWN
+    raise UnknownFormat(
+        f"{where}: nothing to read; {_FORMATS_HINT}\n  {shown}"
+        + (f"\n  and {more} more" if more > 0 else "")
+    )
+
+
+def _without_duplicates(found: Found) -> Found:
+    sizes = Counter(item.source.size_bytes for item in found.files)
+    first: dict[str, Recognised] = {}
+    kept = []
+    for item in found.files:
+        alone = sizes[item.source.size_bytes] == 1  # then no hash is needed to tell it apart
+        earlier = item if alone else first.setdefault(item.source.sha256, item)
+        if earlier is item:
+            kept.append(item)
+        else:
+            found.duplicates.append((item.source.name, earlier.source.name))
+    return replace(found, files=kept)

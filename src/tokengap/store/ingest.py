@@ -1,0 +1,107 @@
+"""Load logs and keep them in a store."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tokengap.adapters import ADAPTERS
+from tokengap.adapters.interface import Adapter
+from tokengap.errors import InputError
+from tokengap.store.discover import Found, discover
+from tokengap.store.load import SourceSet, load_set, source_sets
+from tokengap.store.records import Provenance
+from tokengap.store.standing import LiveLoads, Standing, why_replaced
+from tokengap.store.tables import Store, prepare_store
+
+Action = Literal["loaded", "replaced", "already loaded"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one source set, and what the store now holds of it."""
+
+    names: str
+    action: Action
+    reason: str
+    """Why an older load was replaced, or which one is there already; empty for a new one."""
+    streams: int
+    tokens: int
+    rejects: int
+
+
+@dataclass(frozen=True)
+class IngestSummary:
+    """What a call of `ingest` did; nothing changed if every source was there already."""
+
+    outcomes: tuple[Outcome, ...]
+    found: Found
+
+    @property
+    def changed(self) -> bool:
+        """True if the store holds something else than before."""
+        return any(outcome.action != "already loaded" for outcome in self.outcomes)
+
+
+def ingest(
+    paths: Sequence[str],
+    store_path: str,
+    scratch: Path,
+    *,
+    format_name: str | None = None,
+    trace: str | None = None,
+    adapters: Sequence[Adapter] = ADAPTERS,
+) -> IngestSummary:
+    """Load files into the store, all of them or, after an error, none.
+
+    Sources that are there already are not read again. Raises InputError and its kinds.
+    """
+    store = prepare_store(store_path)
+    found = discover(paths, scratch, format_name=format_name, adapters=adapters)
+    if found.stores:
+        raise InputError(f"{found.stores[0]}: a store; ingest reads logs, name their files")
+    sets = source_sets(found.files, trace)
+    there = LiveLoads(part.provenance for part in store.live_parts())
+    stands = {files.load_id: there.standing(files.provenance, files.sources) for files in sets}
+    fresh = [files for files in sets if not stands[files.load_id].already]
+    if fresh:
+        loads = [load_set(files, scratch, by_day=True) for files in fresh]
+        committed = store.commit(loads, scratch, adapters=adapters)
+        stands |= {
+            load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)
+        }
+    return IngestSummary(_outcomes(store, sets, stands), found)
+
+
+def _outcomes(
+    store: Store, sets: Sequence[SourceSet], stands: Mapping[str, Standing]
+) -> tuple[Outcome, ...]:
+    """One outcome per set, with the counts the store has for it now."""
+    streams, tokens = Counter[str](), Counter[str]()
+    for part in store.live_parts():
+        streams[part.provenance.load_id] += part.streams
+        tokens[part.provenance.load_id] += part.tokens
+    rejects = store.reject_counts()
+    outcomes = []
+    for files in sets:
+        stand = stands[files.load_id]
+        load_id = (stand.already or files.provenance).load_id
+        outcomes.append(
+            Outcome(
+                files.provenance.names,
+                *_action(files.provenance, stand),
+                streams[load_id],
+                tokens[load_id],
+                rejects.get(load_id, 0),
+            )
+        )
+    return tuple(outcomes)
+
+
+def _action(new: Provenance, stand: Standing) -> tuple[Action, str]:
+    if stand.already:
+        return "already loaded", f"as {stand.already.names}"
+    if stand.replaces:
+        return "replaced", "; ".join(sorted({why_replaced(old, new) for old in stand.replaces}))
+    return "loaded", ""

@@ -1,0 +1,185 @@
+"""Record batches of `streams` into Parquet parts, and back to what a part says about itself.
+
+A part is written under a temporary name, its footer is checked, and only then it gets its own.
+Row groups are cut by gaps, not by rows: a stream has one gap or fifty thousand.
+
+Chosen by measuring 20 million gaps on two cores: delta packing needs 3.5 bytes a gap and DuckDB
+decodes the column in 0.06 s, plain int64 under zstd 3.6 bytes and 0.25 s. The compression level
+changes the size by less than 1 %, and 0.25 to 10 million gaps a row group change neither figure.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from tokengap.errors import StoreError
+from tokengap.schema import STREAMS
+from tokengap.store.records import Part, Provenance
+
+ROW_GROUP_GAPS: Final = 2_000_000
+ROW_WEIGHT_GAPS: Final = 16
+"""What the other columns of a row take, in gaps: bounds row groups of streams without gaps."""
+
+GAPS_PATH: Final = "gaps_ns.list.element"
+DELTA: Final = "DELTA_BINARY_PACKED"
+FOOTER_KEY: Final = b"tokengap.part"
+
+_UNIQUE_TEXT: Final = ("request_id", "source")
+
+
+@cache
+def _encoding() -> dict[str, Any]:
+    """Writer options: packed deltas for integers, a dictionary for text that repeats."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(STREAMS.empty_table(), sink)
+    schema = pq.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+    leaves = [schema.column(i) for i in range(len(schema))]
+    text = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    integers = [leaf.path for leaf in leaves if leaf.physical_type in ("INT32", "INT64")]
+    return {
+        "compression": "zstd",
+        "compression_level": 3,
+        "use_dictionary": [path for path in text if path not in _UNIQUE_TEXT],
+        "column_encoding": dict.fromkeys(integers, DELTA)
+        | dict.fromkeys(_UNIQUE_TEXT, "DELTA_BYTE_ARRAY"),
+    }
+
+
+def origin_ns(batch: pa.RecordBatch) -> pa.Array:
+    """When each stream began, by the first origin its log holds; NULL if it holds none."""
+    origins = ("sent_ns", "received_ns", "arrival_ns", "planned_ns", "first_token_ns")
+    return pc.coalesce(*(batch.column(name) for name in origins))
+
+
+class PartWriter:
+    """Writes one part; it has its name only after `close`, and `discard` leaves no trace of it.
+
+    Holds at most one row group. `held` counts its gaps, with `ROW_WEIGHT_GAPS` for each row.
+    """
+
+    def __init__(self, path: Path, provenance: Provenance, day: str | None = None) -> None:
+        self.held = 0
+        self._path = path
+        self._partial = path.with_name(f"{path.name}.partial")
+        self._provenance = provenance
+        self._day = day
+        self._batches: list[pa.RecordBatch] = []
+        self._streams = self._tokens = 0
+        self._first: int | None = None
+        self._last: int | None = None
+        with _as_store_error(path):
+            self._writer = pq.ParquetWriter(self._partial, STREAMS, **_encoding())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; StoreError if the disk is full or not writable."""
+        self._count(batch)
+        ends = np.cumsum(_weights(batch))
+        start, done = 0, 0
+        while start < batch.num_rows:
+            stop = int(np.searchsorted(ends, done + ROW_GROUP_GAPS - self.held, side="right"))
+            if not self.held:
+                stop = max(stop, start + 1)  # a stream longer than a row group has one of its own
+            if stop > start:
+                self._batches.append(batch.slice(start, stop - start))
+                self.held += int(ends[stop - 1]) - done
+                start, done = stop, int(ends[stop - 1])
+            if start < batch.num_rows:
+                self.flush()
+
+    def flush(self) -> None:
+        """End the row group."""
+        if self._batches:
+            group = pa.Table.from_batches(self._batches, STREAMS)
+            with _as_store_error(self._path):
+                self._writer.write_table(group, row_group_size=group.num_rows)
+        self._batches, self.held = [], 0
+
+    def _count(self, batch: pa.RecordBatch) -> None:
+        self._streams += batch.num_rows
+        self._tokens += pc.sum(batch.column("output_tokens")).as_py() or 0
+        on_wall = pc.equal(batch.column("clock_kind"), "wall")
+        span = pc.min_max(pc.filter(origin_ns(batch), on_wall)).as_py()
+        if span["min"] is not None:
+            self._first = min(span["min"], self._first if self._first is not None else span["min"])
+            self._last = max(span["max"], self._last if self._last is not None else span["max"])
+
+    def close(self) -> Part:
+        """Put the part under its name; after a StoreError nothing is there."""
+        try:
+            self.flush()
+            part = Part(
+                str(self._path),
+                self._provenance,
+                self._day,
+                self._streams,
+                self._tokens,
+                self._first,
+                self._last,
+            )
+            with _as_store_error(self._path):
+                self._writer.add_key_value_metadata({FOOTER_KEY: part.footer()})
+                self._writer.close()
+                verify(self._partial)
+                self._partial.replace(self._path)
+        finally:
+            self.discard()
+        return part
+
+    def discard(self) -> None:
+        """Remove what is not under its name yet."""
+        with suppress(OSError):
+            self._writer.close()
+        self._partial.unlink(missing_ok=True)
+
+
+def _weights(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    gaps = pc.fill_null(pc.list_value_length(batch.column("gaps_ns")), 0)
+    weights: npt.NDArray[np.int64] = gaps.to_numpy(zero_copy_only=False).astype(np.int64)
+    return weights + ROW_WEIGHT_GAPS
+
+
+@contextmanager
+def _as_store_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be written ({error}); make room or name another folder"
+        ) from error
+
+
+def verify(path: Path) -> None:
+    """StoreError unless every row group packs its gaps: a misspelt path is silently ignored."""
+    metadata = pq.read_metadata(path)
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        columns = (row_group.column(i) for i in range(row_group.num_columns))
+        gaps = next(column for column in columns if column.path_in_schema == GAPS_PATH)
+        if DELTA not in gaps.encodings:
+            raise StoreError(
+                f"{path}: row group {group} holds {GAPS_PATH} as {', '.join(gaps.encodings)}, not "
+                f"{DELTA}; this pyarrow cannot write parts, install the version tokengap asks for"
+            )
+
+
+def read_part(uri: str) -> Part:
+    """What the part at `uri` says about itself; StoreError if it is damaged or not tokengap's."""
+    filesystem, path = pafs.FileSystem.from_uri(uri)
+    try:
+        footer = pq.read_metadata(path, filesystem=filesystem).metadata[FOOTER_KEY]
+        return Part.from_footer(uri, footer)
+    except (OSError, pa.ArrowException, KeyError, msgspec.MsgspecError) as error:
+        raise StoreError(
+            f"{uri}: no part that tokengap wrote ({error}); restore the file, or go back to the "
+            "version of the table before it was added"
+        ) from error

@@ -1,0 +1,120 @@
+"""What a part of the store is and what it was made from."""
+
+import hashlib
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+
+from tokengap.adapters.source import Source
+from tokengap.schema import SCHEMA_VERSION
+
+HEAD_DIGEST_BYTES: Final = 4096
+"""Files that differ in their first bytes are told apart without hashing the rest."""
+
+SHOWN_NAMES: Final = 3
+
+UNDATED: Final = "undated"
+"""Day of streams without an origin on a wall clock."""
+
+
+@dataclass(frozen=True)
+class FileId:
+    """One file that was read: its bytes as on disk, and the name the user gave it."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    head_sha256: str
+    """Digest of the first `HEAD_DIGEST_BYTES`, or of the whole file if it is shorter."""
+
+    @property
+    def head_bytes(self) -> int:
+        """How many bytes `head_sha256` covers."""
+        return min(self.size_bytes, HEAD_DIGEST_BYTES)
+
+    @classmethod
+    def of(cls, source: Source) -> "FileId":
+        """Hash the file as it is now."""
+        head = source.digest_of_first(min(source.size_bytes, HEAD_DIGEST_BYTES))
+        return cls(source.name, source.size_bytes, source.sha256, head)
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What one load read, and how."""
+
+    adapter: str
+    adapter_version: int
+    files: tuple[FileId, ...]
+    options: dict[str, str]
+    """What the user chose and the rows depend on, such as `trace`; empty if nothing."""
+    schema_version: int = SCHEMA_VERSION
+
+    @cached_property
+    def load_id(self) -> str:
+        """Equal for two loads that must give the same rows, whatever their files are called."""
+        read = sorted(file.sha256 for file in self.files)
+        how = [self.adapter, self.adapter_version, self.schema_version]
+        identity = msgspec.json.encode([*how, sorted(self.options.items()), read])
+        return hashlib.sha256(identity).hexdigest()[:32]
+
+    @property
+    def names(self) -> str:
+        """The files, for a message."""
+        shown = ", ".join(file.name for file in self.files[:SHOWN_NAMES])
+        more = len(self.files) - SHOWN_NAMES
+        return f"{shown} and {more} more" if more > 0 else shown
+
+
+@dataclass(frozen=True)
+class Part:
+    """One Parquet file of `streams` rows that one load wrote. The footer holds all but `uri`."""
+
+    uri: str
+    provenance: Provenance
+    day: str | None
+    """UTC day of every row's origin, `undated` without a wall clock; None if not split by day."""
+    streams: int
+    tokens: int
+    """Sum of `output_tokens`; streams with an unknown number add nothing."""
+    first_origin_ns: int | None
+    """Earliest origin on a wall clock; None if no row has one."""
+    last_origin_ns: int | None
+
+    def footer(self) -> bytes:
+        """What the Parquet file says about itself."""
+        facts = asdict(self)
+        del facts["uri"]
+        return msgspec.json.encode(facts)
+
+    @classmethod
+    def from_footer(cls, uri: str, footer: bytes) -> "Part":
+        """The part at `uri`; msgspec.ValidationError if the footer is not one of ours."""
+        facts: dict[str, Any] = msgspec.json.decode(footer, type=dict[str, Any])
+        return msgspec.convert(facts | {"uri": uri}, cls)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What one source set gave: its parts, and what was left out of them."""
+
+    sources: tuple[Source, ...]
+    provenance: Provenance
+    parts: tuple[Part, ...]
+    rejects: pa.Table
+    clocks: pa.Table
+    seconds: float
+    """Wall time spent reading and encoding."""
+
+    @property
+    def streams(self) -> int:
+        """Rows over all parts."""
+        return sum(part.streams for part in self.parts)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens over all parts."""
+        return sum(part.tokens for part in self.parts)

@@ -1,0 +1,20 @@
+"""Values as SQL literals, for the places where DuckDB takes no prepared parameter."""
+
+from collections.abc import Mapping
+
+
+def literal(value: object) -> str:
+    """The value as a DuckDB literal: NULL, numbers, text, lists and structs of these."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(literal(item) for item in value) + "]"
+    raise TypeError(f"no SQL literal for {type(value).__name__}")

@@ -1,0 +1,213 @@
+"""A store: Delta tables of parts, and the rules by which loads enter it.
+
+`rejects` and `clocks` of a load are committed before its `streams`, and count only while those
+are live. They are never removed, so that an older version of `streams` finds its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from tokengap.adapters import ADAPTERS
+from tokengap.adapters.interface import Adapter
+from tokengap.errors import StoreError
+from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store.delta import Change, DeltaFiles, NewFile, is_table
+from tokengap.store.keys import check_unique
+from tokengap.store.parts import read_part
+from tokengap.store.records import UNDATED, Loaded, Part
+from tokengap.store.standing import LiveLoads, Standing
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """How the loads of a call stand towards the live parts, and which parts go."""
+
+    standings: tuple[Standing, ...]
+    remove: tuple[str, ...]
+
+
+class Store:
+    """The store at a folder or URI; its tables need not exist before the first commit."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root.rstrip("/") if "://" in root else str(Path(root).resolve())
+        self._streams = DeltaFiles(f"{self.root}/streams", STREAMS, by_day=True)
+        self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS)
+        self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS)
+        self._known: dict[str, Part] = {}
+
+    def live_parts(self) -> list[Part]:
+        """Parts of the latest version; StoreError if one is damaged."""
+        return self._parts(self._streams.live())
+
+    def rejects(self) -> pa.Table:
+        """Records that the live loads left out, schema `REJECTS`."""
+        return self._beside(self._rejects, REJECTS)
+
+    def clocks(self) -> pa.Table:
+        """Relations of clocks that the live loads found, schema `CLOCKS`."""
+        return self._beside(self._clocks, CLOCKS)
+
+    def reject_counts(self) -> dict[str, int]:
+        """Records left out, by `load_id`; loads without any are missing."""
+        return {_load_id(uri): rows for uri, rows in self._rejects.row_counts().items()}
+
+    def commit(
+        self, loads: Sequence[Loaded], scratch: Path, *, adapters: Sequence[Adapter] = ADAPTERS
+    ) -> list[Standing]:
+        """Make the loads visible, and what they replace invisible, in one commit.
+
+        Returns how each load stood: one that another writer brought in meanwhile is left out.
+        Raises KeyCollision, before anything is written, or StoreError.
+        """
+
+        @cache
+        def decide(live: tuple[str, ...]) -> _Decision:
+            return self._decide(loads, self._parts(live), scratch, adapters)
+
+        decide(tuple(self._streams.live()))
+        self._streams.ensure()
+        self._add_beside(self._rejects, {_id(load): load.rejects for load in loads}, scratch)
+        self._add_beside(self._clocks, {_id(load): load.clocks for load in loads}, scratch)
+        files = [self._put(load) for load in loads]
+        try:
+            before = self._streams.commit(lambda live: _change(loads, files, decide(tuple(live))))
+        finally:
+            self._streams.drop_unused(chain.from_iterable(files))
+        return list(decide(tuple(before)).standings)
+
+    def _parts(self, uris: Sequence[str]) -> list[Part]:
+        for uri in uris:
+            if uri not in self._known:
+                self._known[uri] = read_part(uri)
+        return [self._known[uri] for uri in uris]
+
+    def _decide(
+        self,
+        loads: Sequence[Loaded],
+        live: Sequence[Part],
+        scratch: Path,
+        adapters: Sequence[Adapter],
+    ) -> _Decision:
+        there = LiveLoads(part.provenance for part in live)
+        standings = tuple(there.standing(load.provenance, load.sources) for load in loads)
+        replaced = {old.load_id for found in standings for old in found.replaces}
+        fresh = [part for load in _wanted(loads, standings) for part in load.parts]
+        kept = [part for part in live if part.provenance.load_id not in replaced]
+        check_unique(fresh, scratch, standing=kept, adapters=adapters)
+        remove = (part.uri for part in live if part.provenance.load_id in replaced)
+        return _Decision(standings, tuple(remove))
+
+    def _put(self, load: Loaded) -> list[NewFile]:
+        return [
+            self._streams.put(Path(part.uri), part.streams, part.day or UNDATED)
+            for part in load.parts
+        ]
+
+    def _add_beside(self, table: DeltaFiles, rows: dict[str, pa.Table], scratch: Path) -> None:
+        """Commit the rows of each load, unless a load of the same id brought them before."""
+        files = {
+            load_id: _put_rows(table, load_id, content, scratch)
+            for load_id, content in rows.items()
+            if content.num_rows
+        }
+
+        def plan(live: list[str]) -> Change:
+            there = {_load_id(uri) for uri in live}
+            return Change(tuple(file for load_id, file in files.items() if load_id not in there))
+
+        try:
+            table.commit(plan)
+        finally:
+            table.drop_unused(files.values())
+
+    def _beside(self, table: DeltaFiles, schema: pa.Schema) -> pa.Table:
+        loads = {part.provenance.load_id for part in self.live_parts()}
+        files = [_read(uri, schema) for uri in table.live() if _load_id(uri) in loads]
+        return pa.concat_tables([schema.empty_table(), *files])
+
+
+def _id(load: Loaded) -> str:
+    return load.provenance.load_id
+
+
+def _load_id(uri: str) -> str:
+    """The load a file of `rejects` or `clocks` belongs to."""
+    return uri.rsplit("/", 1)[-1].split("-", 1)[0]
+
+
+def _wanted(loads: Sequence[Loaded], standings: Sequence[Standing]) -> list[Loaded]:
+    return [load for load, found in zip(loads, standings, strict=True) if not found.already]
+
+
+def _change(
+    loads: Sequence[Loaded], files: Sequence[Sequence[NewFile]], decision: _Decision
+) -> Change:
+    added = [
+        (load, group)
+        for load, group, found in zip(loads, files, decision.standings, strict=True)
+        if not found.already
+    ]
+    note = {"tokengap": [_note(load) for load, _ in added]}
+    return Change(tuple(file for _, group in added for file in group), decision.remove, note)
+
+
+def _note(load: Loaded) -> dict[str, Any]:
+    """What the table's history says about a load."""
+    return {
+        "load_id": load.provenance.load_id,
+        "adapter": load.provenance.adapter,
+        "files": [file.name for file in load.provenance.files],
+        "streams": load.streams,
+        "tokens": load.tokens,
+        "rejects": load.rejects.num_rows,
+    }
+
+
+def _put_rows(table: DeltaFiles, load_id: str, rows: pa.Table, scratch: Path) -> NewFile:
+    path = scratch / f"{load_id}-{uuid4().hex[:12]}.parquet"
+    pq.write_table(rows, path, compression="zstd")
+    return table.put(path, rows.num_rows)
+
+
+def _read(uri: str, schema: pa.Schema) -> pa.Table:
+    filesystem, path = pafs.FileSystem.from_uri(uri)
+    with filesystem.open_input_file(path) as file:
+        return pq.ParquetFile(file).read().cast(schema)
+
+
+def is_store(path: str) -> bool:
+    """True if the folder or URI holds a store's `streams` table."""
+    return is_table(f"{path.rstrip('/')}/streams")
+
+
+def open_store(path: str) -> Store:
+    """The store at `path`; StoreError if there is none."""
+    if not is_store(path):
+        raise StoreError(
+            f"{path}: no store (it has no table `streams`); `tokengap ingest` makes one"
+        )
+    return Store(path)
+
+
+def prepare_store(path: str) -> Store:
+    """The store at `path`, or one to be made there by its first commit.
+
+    StoreError if the place is taken by something else.
+    """
+    place = Path(path)
+    if "://" not in path and not is_store(path):
+        if place.exists() and not place.is_dir():
+            raise StoreError(f"{path}: a file; name a folder for the store")
+        if place.is_dir() and any(place.iterdir()):
+            raise StoreError(f"{path}: neither empty nor a store; name an empty or a new folder")
+    return Store(path)
