@@ -1,52 +1,92 @@
 -- stall_map: average TPOT against worst gap (one row per mark of a chart).
 --
--- Up to `most_marks` requests are one mark each. Beyond that, marks stand for cells evenly spaced in the
--- logarithm of both values; each keeps the exact values of its stream with the longest gap, so
--- extremes are never lost. Judged, completed streams whose bounds are known.
+-- Up to `most_marks` completed requests are one mark each. Beyond that, requests with equal verdicts
+-- share a mark where they fall into one cell of a grid, 32 steps wide in the logarithm of either
+-- value: under 5000 marks, however many requests. A mark keeps the exact values of its request with
+-- the longest gap, and the request with the highest TPOT stays alone: extremes are never lost.
+-- Of several choices the slowest counts in either respect.
 --
--- Requires: _judged
+-- Requires: _stall_points, request_verdicts, _verdict_on
 -- Parameters:
---   most_marks  INTEGER  -  Most streams that are drawn singly.
+--   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, one per statistic.
+--   most_marks  INTEGER  -  Most requests that are drawn singly.
 -- Columns:
---   trace             VARCHAR  -       Stream with the longest gap of the mark.
---   request_id        VARCHAR  -       Stream with the longest gap of the mark.
---   choice            INTEGER  -       Stream with the longest gap of the mark.
---   tpot_low_ns       DOUBLE   ns      Its average TPOT, lower bound.
---   tpot_high_ns      DOUBLE   ns      Its average TPOT, upper bound.
---   worst_gap_low_ns  BIGINT   ns      Its worst gap, lower bound.
---   worst_gap_index   BIGINT   -       The gap follows this delivery.
---   deliveries        BIGINT   -       Its deliveries.
---   streams           BIGINT   -       Streams behind the mark.
-CREATE MACRO stall_map(most_marks INTEGER := 2000) AS TABLE
+--   trace                  VARCHAR  -         Request with the longest gap of the mark.
+--   request_id             VARCHAR  -         As in streams.
+--   attempt                INTEGER  -         As in streams.
+--   choice                 INTEGER  -         The choice with the worst gap.
+--   tpot_low_ns            DOUBLE   ns        Its average TPOT, lower bound.
+--   tpot_high_ns           DOUBLE   ns        Its average TPOT, upper bound.
+--   worst_gap_low_ns       BIGINT   ns        Its worst gap, lower bound.
+--   worst_gap_high_ns      BIGINT   ns        Its worst gap, upper bound; NULL if unbounded.
+--   worst_gap_index        BIGINT   -         The gap follows this delivery, from 1.
+--   worst_gap_after_token  BIGINT   tokens    It follows this token; NULL if the split is unknown.
+--   average                VARCHAR  -         Verdict on tpot: met, missed or unknown; NULL without a limit.
+--   worst                  VARCHAR  -         Verdict on worst_gap: met, missed or unknown; NULL without a limit.
+--   stall                  VARCHAR  -         hidden or possible, as in request_verdicts.
+--   requests               BIGINT   requests  Requests behind the mark.
+CREATE MACRO stall_map(
+    objectives STRUCT(statistic VARCHAR, limit_ns BIGINT)[] := [],
+    most_marks INTEGER := 2000
+) AS TABLE
 WITH placed AS (
     SELECT
-        trace, request_id, choice, tpot_low_ns, tpot_high_ns, worst_gap_low_ns, worst_gap_index,
-        deliveries,
-        count(*) OVER () <= most_marks AS single,
-        row_number() OVER () AS number,
-    FROM _judged
-    WHERE status = 'completed' AND tpot_high_ns > 0 AND worst_gap_low_ns > 0
+        p.*,
+        _verdict_on('tpot', v.met, v.missed, v.unknown) AS average,
+        _verdict_on('worst_gap', v.met, v.missed, v.unknown) AS worst,
+        v.stall,
+        log10(p.tpot_high_ns) AS x,
+        log10(p.worst_gap_low_ns) AS y,
+    FROM _stall_points AS p
+    INNER JOIN request_verdicts(objectives) AS v USING (trace, request_id, attempt, vantage)
+    WHERE p.reason IS NULL
 ),
 
-cells AS (
+spread AS (
     SELECT
-        arg_max(placed, worst_gap_low_ns) AS shown,
-        count(*) AS streams,
+        *,
+        row_number() OVER (ORDER BY tpot_high_ns DESC, trace, request_id) AS number,
+        count(*) OVER () AS total,
+        32 * (x - min(x) OVER ()) / nullif(max(x) OVER () - min(x) OVER (), 0) AS x_steps,
+        32 * (y - min(y) OVER ()) / nullif(max(y) OVER () - min(y) OVER (), 0) AS y_steps,
     FROM placed
-    GROUP BY
-        CASE WHEN single THEN number ELSE floor(20 * log10(tpot_high_ns)) END,
-        CASE WHEN single THEN 0 ELSE floor(20 * log10(worst_gap_low_ns)) END
+),
+
+celled AS (
+    SELECT
+        *,
+        CASE WHEN total <= most_marks OR number = 1 THEN number ELSE 0 END AS single,
+        floor(x_steps) AS x_cell,
+        floor(y_steps) AS y_cell,
+    FROM spread
+),
+
+marked AS (
+    SELECT
+        *,
+        count(*) OVER (PARTITION BY single, x_cell, y_cell, average, worst) AS requests,
+        row_number() OVER (
+            PARTITION BY single, x_cell, y_cell, average, worst
+            ORDER BY worst_gap_low_ns DESC, trace, request_id
+        ) AS rank,
+    FROM celled
 )
 
 SELECT
-    shown.trace AS trace,
-    shown.request_id AS request_id,
-    shown.choice AS choice,
-    shown.tpot_low_ns AS tpot_low_ns,
-    shown.tpot_high_ns AS tpot_high_ns,
-    shown.worst_gap_low_ns AS worst_gap_low_ns,
-    shown.worst_gap_index AS worst_gap_index,
-    shown.deliveries AS deliveries,
-    streams,
-FROM cells
-ORDER BY worst_gap_low_ns DESC, trace, request_id, choice;
+    trace,
+    request_id,
+    attempt,
+    choice,
+    tpot_low_ns,
+    tpot_high_ns,
+    worst_gap_low_ns,
+    worst_gap_high_ns,
+    worst_gap_index,
+    worst_gap_after_token,
+    average,
+    worst,
+    stall,
+    requests,
+FROM marked
+WHERE rank = 1
+ORDER BY worst_gap_low_ns DESC, trace, request_id;

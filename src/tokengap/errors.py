@@ -1,13 +1,13 @@
 """Errors a user can cause, and the exit code each one ends the command with.
 
-    TokengapError
-    |- UsageError          2  the command line or an SLO file says something impossible
-    |  |- UnitError        2  a quantity without a unit, or with an unknown one
-    |  `- QueryError       2  a query file breaks the library's contract, or is called wrongly
-    `- InputError          3  a file cannot be used
-       |- UnknownFormat    3  no adapter recognises it, or several do
-       |- KeyCollision     3  two sources hold the same stream
-       `- StoreError       3  a store is damaged, or changed while it was written
+TokengapError
+|- UsageError          2  the command line or an SLO file says something impossible
+|  |- UnitError        2  a quantity without a unit, or with an unknown one
+|  `- QueryError       2  a query file breaks the library's contract, or is called wrongly
+`- InputError          3  a file cannot be used
+   |- UnknownFormat    3  no adapter recognises it, or several do
+   |- KeyCollision     3  two sources hold the same stream
+   `- StoreError       3  a store is damaged, or changed while it was written
 """
 
 EXIT_DONE = 0

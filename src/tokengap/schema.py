@@ -15,7 +15,13 @@ SCHEMA_VERSION: Final = 1
 VANTAGES: Final = ("client", "gateway", "engine")  # outermost first
 ORIGINS: Final = ("planned", "sent", "received", "arrival")
 STATUSES: Final = (
-    "completed", "failed", "timed_out", "rejected", "truncated", "cancelled", "in_flight",
+    "completed",
+    "failed",
+    "timed_out",
+    "rejected",
+    "truncated",
+    "cancelled",
+    "in_flight",
 )
 GRANULARITIES: Final = ("token", "chunk", "step", "aggregate")
 COUNT_SOURCES: Final = ("usage", "token_ids", "events", "retokenised", "requested")
@@ -55,15 +61,26 @@ def _text_map(field_id: int) -> pa.DataType:
 
 _TEXT, _INT, _BIG = pa.string(), pa.int32(), pa.int64()
 
-_REPORTED = pa.struct([
-    _item("metric", _TEXT, 1301), _item("value_ns", _BIG, 1302), _item("formula", _TEXT, 1303),
-])
-_STAGE = pa.struct([
-    _item("name", _TEXT, 1401), _item("start_ns", _BIG, 1402), _item("end_ns", _BIG, 1403),
-    _item("duration_ns", _BIG, 1404), _item("worker", _TEXT, 1405), _item("clock", _TEXT, 1406),
-])
+_REPORTED = pa.struct(
+    [
+        _item("metric", _TEXT, 1301),
+        _item("value_ns", _BIG, 1302),
+        _item("formula", _TEXT, 1303),
+    ]
+)
+_STAGE = pa.struct(
+    [
+        _item("name", _TEXT, 1401),
+        _item("start_ns", _BIG, 1402),
+        _item("end_ns", _BIG, 1403),
+        _item("duration_ns", _BIG, 1404),
+        _item("worker", _TEXT, 1405),
+        _item("clock", _TEXT, 1406),
+    ]
+)
 _MARK = pa.struct([_item("kind", _TEXT, 1501), _item("t_ns", _BIG, 1502)])
 
+# fmt: off
 STREAM_COLUMNS: Final = (
     Column("trace", _TEXT, 1, "", "Run the stream belongs to: `--trace`, else the file's stem."),
     Column("request_id", _TEXT, 2, "", "The log's id, else the index in the file."),
@@ -130,6 +147,7 @@ REJECT_COLUMNS: Final = (
     Column("field", _TEXT, 8, "", "The offending field, where one can be named."),
     Column("value", _TEXT, 9, "", "Its value, cut to 80 characters; NULL where it may hold text."),
 )
+# fmt: on
 
 
 def arrow_schema(columns: tuple[Column, ...]) -> pa.Schema:

@@ -23,7 +23,7 @@ def write_log(path: Path, records: Sequence[Record | str]) -> Path:
 
 def run(*args: str) -> str:
     """Standard output of a command that must succeed."""
-    result = CliRunner().invoke(main, args)
+    result = CliRunner().invoke(main, args, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 

@@ -30,6 +30,42 @@ class Metric(msgspec.Struct, gc=False):
     unit: str
 
 
+class Metrics(msgspec.Struct):
+    """Those that are read, under the tool's names."""
+
+    time_to_first_token: Metric | None = None
+    time_to_first_output_token: Metric | None = None
+    inter_chunk_latency: Metric | None = None
+    request_latency: Metric | None = None
+    usage_prompt_tokens: Metric | None = None
+    input_sequence_length: Metric | None = None
+    error_isl: Metric | None = None
+    usage_completion_tokens: Metric | None = None
+    output_sequence_length: Metric | None = None
+
+    def ns(self, tag: str) -> list[int]:
+        """Return a duration, or a list of them, each rounded to ns by itself; [] if not there."""
+        metric: Metric | None = getattr(self, tag)
+        if metric is None or metric.value is None:
+            return []
+        field = f"metrics.{tag}"
+        if metric.unit != "ms":
+            raise LineError(f"{field}: unit ms expected", f"{field}.unit", metric.unit)
+        values = metric.value if isinstance(metric.value, list) else [metric.value]
+        for value in (min(values, default=0), max(values, default=0)):
+            if not 0 <= value * NS_PER_MS <= TIME_LIMIT_NS:
+                raise LineError(f"{field}: durations expected", f"{field}.value", value)
+        return [round(value * NS_PER_MS) for value in values]
+
+    def count(self, *tags: str) -> int | None:
+        """Return the first of these token counts that is there."""
+        for tag in tags:
+            metric: Metric | None = getattr(self, tag)
+            if metric is not None and metric.value is not None:
+                return tokens(metric.value, f"metrics.{tag}.value")
+        return None
+
+
 class Trace(msgspec.Struct, gc=False):
     """Part of `trace_data`; wall ns."""
 
@@ -40,33 +76,9 @@ class Record(msgspec.Struct):
     """One request."""
 
     metadata: Metadata
-    metrics: dict[str, Metric]
+    metrics: Metrics
     trace_data: Trace | None = None
     error: Failure | None = None
-
-    def ns(self, tag: str) -> list[int]:
-        """Return a duration, or a list of them, each rounded to ns by itself; [] if not there."""
-        metric = self.metrics.get(tag)
-        if metric is None or metric.value is None:
-            return []
-        if metric.unit != "ms":
-            raise LineError(f"metrics.{tag}: unit ms expected", f"metrics.{tag}.unit", metric.unit)
-        values = metric.value if isinstance(metric.value, list) else [metric.value]
-        return [_rounded_ns(value, f"metrics.{tag}.value") for value in values]
-
-    def count(self, *tags: str) -> int | None:
-        """Return the first of these token counts that is there."""
-        for tag in tags:
-            metric = self.metrics.get(tag)
-            if metric is not None and metric.value is not None:
-                return tokens(metric.value, f"metrics.{tag}.value")
-        return None
-
-
-def _rounded_ns(value_ms: float, field: str) -> int:
-    if not 0 <= value_ms * NS_PER_MS <= TIME_LIMIT_NS:
-        raise LineError(f"{field}: a duration in ms expected", field, value_ms)
-    return round(value_ms * NS_PER_MS)
 
 
 class Aiperf:
@@ -113,7 +125,9 @@ def _request(record: Record, line: Line, clock: str) -> Stream:
         clock_kind="wall",
         ids=metadata.ids,
         labels=metadata.labels,
-        prompt_tokens=record.count("usage_prompt_tokens", "input_sequence_length", "error_isl"),
+        prompt_tokens=record.metrics.count(
+            "usage_prompt_tokens", "input_sequence_length", "error_isl"
+        ),
         planned_ns=metadata.credit_ns,
         sent_ns=metadata.start_ns,
         stream_close_ns=metadata.end_ns,
@@ -129,24 +143,25 @@ def _request(record: Record, line: Line, clock: str) -> Stream:
 
 def _fill_deliveries(stream: Stream, record: Record) -> None:
     sent_ns = record.metadata.start_ns
-    first, latency = record.ns("time_to_first_token"), record.ns("request_latency")
-    steps = [*first, *record.ns("inter_chunk_latency")] if first else latency
+    metrics = record.metrics
+    first, latency = metrics.ns("time_to_first_token"), metrics.ns("request_latency")
+    steps = [*first, *metrics.ns("inter_chunk_latency")] if first else latency
     stream.streamed = bool(first) or not latency
     stream.times_ns = list(accumulate(steps, initial=sent_ns))[1:] if steps else None
     stream.quality.append("end_not_seen")
     if not steps or (latency and abs(sum(steps) - latency[0]) > ROUNDING_NS):
         stream.quality.append("events_lost")
-    stream.total_tokens, stream.total_source = _total(record)
-    answer = record.ns("time_to_first_output_token")
+    stream.total_tokens, stream.total_source = _total(metrics)
+    answer = metrics.ns("time_to_first_output_token")
     if first and answer > first:
         stream.first_answer_ns = sent_ns + answer[0]
 
 
-def _total(record: Record) -> tuple[int | None, str | None]:
-    total = record.count("usage_completion_tokens")
+def _total(metrics: Metrics) -> tuple[int | None, str | None]:
+    total = metrics.count("usage_completion_tokens")
     if total:  # a server that does not count says 0
         return total, "usage"
-    recount = record.count("output_sequence_length")
+    recount = metrics.count("output_sequence_length")
     return (None, None) if recount is None else (recount, "retokenised")
 
 

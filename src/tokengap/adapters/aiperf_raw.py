@@ -6,7 +6,6 @@ them: they give the clock's offset to wall time, over the run, and a label.
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -115,11 +114,12 @@ def _request(record: Record, line: Line, clock: str) -> Iterator[Stream]:
     )
     if status == "cancelled" and not record.responses:
         # The tool throws away what a cancelled request had received: not known is not none.
-        yield replace(request, quality=["events_lost"])
+        request.quality.append("events_lost")
+        yield request
         return
     transcript, last_ns = _transcript(record.responses)
-    closed_ns = last_ns if transcript.done_ns is None else transcript.done_ns
-    yield from transcript.streams(replace(request, stream_close_ns=closed_ns))
+    request.stream_close_ns = last_ns if transcript.done_ns is None else transcript.done_ns
+    yield from transcript.streams(request)
 
 
 def _labels(metadata: Metadata) -> dict[str, str]:

@@ -17,6 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json as pj
 
@@ -72,9 +74,10 @@ class BulkReader:
                 self._learned = {**self._learned, name: type_}
 
     def _parse(self, data: bytes) -> pa.RecordBatch | None:
-        text = data.replace(b"\r\n", b"\n").removesuffix(b"\n")
-        lines = text.count(b"\n") + 1
-        if not (_objects_fill_lines(text, lines) and _is_utf8(text)):
+        text = data.replace(b"\r\n", b"\n") if b"\r" in data else data
+        text = text.removesuffix(b"\n")
+        breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        if not (_objects_fill_lines(text, breaks) and _is_utf8(text)):
             return None
         schema = pa.schema([*self._columns, *self._learned.items()])
         try:
@@ -87,21 +90,21 @@ class BulkReader:
             )
         except pa.ArrowException:
             return None
-        return table.combine_chunks().to_batches()[0] if table.num_rows == lines else None
+        if table.num_rows != len(breaks) + 1:
+            return None
+        return table.combine_chunks().to_batches()[0]
 
 
-def _objects_fill_lines(text: bytes, lines: int) -> bool:
+def _objects_fill_lines(text: bytes, breaks: npt.NDArray[np.int64]) -> bool:
     """Whether every line break stands between two objects.
 
     Inside one valid JSON value, no `}` is followed by a line break and `{`, and no text holds a
     raw line break: if there are then as many objects as lines, each line is one object.
     """
-    return (
-        text.startswith(b"{")
-        and text.endswith(b"}")
-        and text.count(b"}\n{") == lines - 1
-        and b"\0" not in text  # ends the text for Arrow, whatever follows
-    )
+    if not (text.startswith(b"{") and text.endswith(b"}")) or b"\0" in text:
+        return False  # a NUL ends the text for Arrow, whatever follows
+    at = np.frombuffer(text, np.uint8)
+    return bool((at[breaks - 1] == ord("}")).all() and (at[breaks + 1] == ord("{")).all())
 
 
 def _is_utf8(text: bytes) -> bool:

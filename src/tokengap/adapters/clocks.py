@@ -6,7 +6,9 @@ from statistics import median_low
 from tokengap.adapters.interface import Clock
 
 
-def beside_wall(clock: str, source_id: str, wall_ahead_ns: Sequence[int], pairs: str) -> Clock | None:
+def beside_wall(
+    clock: str, source_id: str, wall_ahead_ns: Sequence[int], pairs: str
+) -> Clock | None:
     """Return the clock's offset to its host's wall clock; None without a pair of readings.
 
     wall_ahead_ns: wall minus monotonic, in ns, of pairs read one right after the other. A process

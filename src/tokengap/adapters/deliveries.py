@@ -1,4 +1,4 @@
-"""From content events to deliveries: the one place that says what a delivery is and how tokens count.
+"""From content events to deliveries: what a delivery is and how tokens count, said once.
 
 Works on many streams at once, as flat arrays with offsets, so that a log of a hundred million
 events and a file of ten requests go through the same rules:
@@ -35,7 +35,7 @@ def count_source_code(name: str | None) -> int:
 
 @dataclass(frozen=True)
 class Events:
-    """Content events of n streams: stream s holds events `offsets[s]:offsets[s + 1]`, in index order.
+    """Content events of n streams; stream s holds `offsets[s]:offsets[s + 1]`, in index order.
 
     counts: tokens per event, 0 where the log does not say; counts_source: where they come from.
     totals: tokens of the whole stream, -1 if not stated; totals_source: -1 if not stated.
@@ -95,7 +95,9 @@ def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
         "tokens_are_events": only_events,
     }
     granularity = np.where(
-        ~events.observed, "aggregate", np.where(one_each & ~only_events & (sizes > 0), "token", "chunk")
+        ~events.observed,
+        "aggregate",
+        np.where(one_each & ~only_events & (sizes > 0), "token", "chunk"),
     )
     columns = {
         "first_token_ns": pa.array(first, mask=deliveries == 0),
@@ -135,7 +137,7 @@ def _counted(events: Events, sizes: Ints) -> Bools:
 def _count(
     events: Events, sizes: Ints, starts: Ints, delivery_offsets: Ints
 ) -> tuple[Ints, Ints, Bools, Ints, Bools]:
-    """N, its source, whether the split is known, tokens per delivery, and whether counts disagree."""
+    """N, its source, is the split known, tokens per delivery, do the counts disagree."""
     counted = _counted(events, sizes)
     summed = _per_stream(events.counts, events.offsets)
     stated = events.totals >= 0
@@ -149,7 +151,13 @@ def _count(
     )
     source = np.select(
         [trusted, counted, recount, by_events, stated],
-        [events.totals_source, events.counts_source, events.totals_source, _EVENTS, events.totals_source],
+        [
+            events.totals_source,
+            events.counts_source,
+            events.totals_source,
+            _EVENTS,
+            events.totals_source,
+        ],
         -1,
     )
     use_counts = counted & (summed == total)
@@ -165,6 +173,8 @@ def _count(
 
 def _lists(values: npt.NDArray[Any], offsets: Ints, null: Bools, name: str) -> pa.Array:
     return pa.ListArray.from_arrays(
-        pa.array(offsets, pa.int32()), pa.array(values), type=STREAMS.field(name).type,
+        pa.array(offsets, pa.int32()),
+        pa.array(values),
+        type=STREAMS.field(name).type,
         mask=pa.array(null),
     )

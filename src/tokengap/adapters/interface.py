@@ -19,6 +19,7 @@ from tokengap.adapters.source import Line, Source
 from tokengap.schema import CLOCKS, REJECTS
 
 VALUE_LIMIT = 80
+_KEYS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Head:
         if b"\0" in self.data:
             return "binary data"
         if self.keys:
-            shown = ", ".join(sorted(self.keys)[:8])
-            return f"JSON with the keys {shown}" + (", ..." if len(self.keys) > 8 else "")
+            shown = ", ".join(sorted(self.keys)[:_KEYS_SHOWN])
+            return f"JSON with the keys {shown}" + (", ..." if len(self.keys) > _KEYS_SHOWN else "")
         if self.data.lstrip()[:1] in (b"{", b"["):
             return "JSON without keys at its top"
         return "text that is not JSON"
@@ -152,8 +153,15 @@ class Intake:
             )
         else:
             place = Reject(
-                self.source_id(source), source.name, record.number, reason, record.offset,
-                len(record.data), hashlib.sha256(record.data).hexdigest(), field, shown,
+                self.source_id(source),
+                source.name,
+                record.number,
+                reason,
+                record.offset,
+                len(record.data),
+                hashlib.sha256(record.data).hexdigest(),
+                field,
+                shown,
             )
         self.rejects.append(place)
 
@@ -186,7 +194,7 @@ class Adapter(Protocol):
     """True if one request's records may be spread over several files of a call."""
 
     def sniff(self, head: Head) -> Sniff:
-        """Does the file look like this format?"""
+        """Say whether the file looks like this format, and what speaks against it."""
         ...
 
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tokengap.adapters.deliveries import Events, count_source_code, derive
+from tokengap.adapters.deliveries import Events, Ints, count_source_code, derive
 from tokengap.schema import STREAMS
 
 BATCH_EVENTS: Final = 1 << 20
@@ -33,7 +33,7 @@ class Stream:
     trace: str | None = None
     attempt: int = 0
     choice: int = 0
-    times_ns: Sequence[int] | None = None
+    times_ns: Sequence[int] | Ints | None = None
     counts: Sequence[int] | None = None
     counts_source: str = "events"
     total_tokens: int | None = None
@@ -77,7 +77,7 @@ def record_batches(streams: Iterable[Stream], trace: str) -> Iterator[pa.RecordB
     events = 0
     for stream in streams:
         held.append(stream)
-        events += len(stream.times_ns or ())
+        events += 0 if stream.times_ns is None else len(stream.times_ns)
         if events >= BATCH_EVENTS or len(held) >= BATCH_STREAMS:
             yield _batch(held, trace)
             held, events = [], 0
@@ -86,26 +86,34 @@ def record_batches(streams: Iterable[Stream], trace: str) -> Iterator[pa.RecordB
 
 
 def _batch(streams: list[Stream], trace: str) -> pa.RecordBatch:
+    notes = [stream.quality for stream in streams]
+    return assemble(fact_arrays(streams, trace), _events(streams), notes)
+
+
+def fact_arrays(streams: Sequence[Stream], trace: str) -> dict[str, pa.Array]:
+    """The columns of `streams` that do not follow from the events."""
     facts = {name: [getattr(stream, name) for stream in streams] for name in _FACTS}
     facts["trace"] = [stream.trace or trace for stream in streams]
     facts["ids"] = [list((stream.ids or {}).items()) for stream in streams]
     facts["labels"] = [list((stream.labels or {}).items()) for stream in streams]
     facts["marks"] = [[{"kind": k, "t_ns": t} for k, t in stream.marks] for stream in streams]
-    arrays = {
+    return {
         name: pa.array(values, STREAMS.field(name).type)
         for name, values in facts.items()
         if name != "quality"
     }
-    return assemble(arrays, _events(streams), [stream.quality for stream in streams])
 
 
 def _events(streams: list[Stream]) -> Events:
-    times = [stream.times_ns or () for stream in streams]
+    times = [
+        np.asarray(() if stream.times_ns is None else stream.times_ns, np.int64)
+        for stream in streams
+    ]
     counts = [stream.counts or (0,) * len(t) for stream, t in zip(streams, times, strict=True)]
     totals = [-1 if stream.total_tokens is None else stream.total_tokens for stream in streams]
     return Events(
         offsets=np.cumsum([0, *map(len, times)], dtype=np.int64),
-        times_ns=np.fromiter(chain.from_iterable(times), np.int64),
+        times_ns=np.concatenate(times),
         counts=np.fromiter(chain.from_iterable(counts), np.int64),
         counts_source=np.array([count_source_code(s.counts_source) for s in streams], np.int64),
         totals=np.array(totals, np.int64),

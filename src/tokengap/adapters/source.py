@@ -82,7 +82,7 @@ class Source:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def digest_of_first(self, size_bytes: int) -> str:
-        """Digest of the first `size_bytes` on disk: tells whether this file is an older one, grown."""
+        """Digest of the first `size_bytes` on disk: tells an older file that grew."""
         digest = hashlib.sha256()
         with self.path.open("rb") as file:
             while size_bytes and (data := file.read(min(BLOCK_BYTES, size_bytes))):

@@ -60,7 +60,9 @@ def plain(rows: pa.RecordBatch) -> Bools:
         pc.or_(pc.is_null(kind), pc.is_null(rows.column("t_ns"))),
         pc.and_(pc.is_valid(vantage), pc.is_null(pc.index_in(vantage, _VANTAGES))),
     )
-    usual = ~_numpy(odd) & (_numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0)
+    usual = ~_numpy(odd) & (
+        _numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0
+    )
     for name, least, most in (
         ("attempt", 0, _INT64_MAX), ("choice", 0, _INT64_MAX), ("index", 0, TIME_LIMIT_NS),
         ("n_tokens", 1, _INT64_MAX), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),

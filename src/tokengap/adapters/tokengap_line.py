@@ -176,7 +176,9 @@ def _check_shape(record: Record, fields: Mapping[str, object]) -> None:
         raise LineError("t_ns and times_ns: a line is one event or one stream", "times_ns")
     _refuse(record, fields, _STREAM_ONLY, "a whole stream, a line with times_ns")
     if record.n_tokens is not None and (record.n_tokens > 0) != record.carries_tokens:
-        rule = "at least one token" if record.carries_tokens else "no token; a total is output_tokens"
+        rule = (
+            "at least one token" if record.carries_tokens else "no token; a total is output_tokens"
+        )
         raise LineError(f"n_tokens: a {record.kind or 'token'} event holds {rule}", "n_tokens")
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.late import LateRejects
 from tokengap.adapters.tokengap_events import IN_STREAM, NOT_SAID
 from tokengap.adapters.tokengap_line import TOKEN_KINDS
 
@@ -19,21 +20,11 @@ Key = tuple[int, int, int]
 ORDER: Final = ("vantage", "choice", "index", "line")
 """Columns that token events are sorted by, after their group."""
 
+OTHER_CLOCK: Final = "clock: earlier lines of the attempt are on another one at this vantage"
+
 _TEXT: Final = TOKEN_KINDS.index("text")
 _REASONING: Final = TOKEN_KINDS.index("reasoning")
 _NOWHERE: Final = 2**62
-
-
-class Refuse(Protocol):
-    """Quarantines a line that is good on its own but contradicts another one."""
-
-    def __call__(self, line: int, reason: str, field: str, value: object = None) -> None:
-        """`line` is the line's number in the call."""
-        ...
-
-    def place(self, line: int) -> str:
-        """File and line, for a reason."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,7 @@ class Rows:
         """Rows of each stream."""
         return np.diff(self.starts(), append=len(self.group))
 
-    def keys(self) -> list[Key]:
+    def streams(self) -> list[Key]:
         """The streams."""
         at = self.starts()
         columns = (self.group[at], self.vantage[at], self.choice[at])
@@ -109,16 +100,16 @@ class Ordered:
 
 
 def settle(
-    rows: Rows, whole: Mapping[Key, int], clocks: Mapping[Place, int], refuse: Refuse
+    rows: Rows, whole: Mapping[Key, int], clocks: Mapping[Place, int], late: LateRejects
 ) -> Ordered:
     """Keep what counts of sorted rows.
 
     whole: line of each stream that was logged as one line; clocks: the clock of each place.
     """
-    rows = _of_whole_streams(rows, whole, refuse)
-    rows = _on_one_clock(rows, clocks, refuse)
-    rows = _all_indexed(rows, refuse)
-    rows, repeated = _once(rows, refuse)
+    rows = _of_whole_streams(rows, whole, late)
+    rows = _on_one_clock(rows, clocks, late)
+    rows = _all_indexed(rows, late)
+    rows, repeated = _once(rows, late)
     starts, sizes = rows.starts(), rows.sizes()
     if not len(starts):
         nothing = np.zeros(0, np.int64)
@@ -133,38 +124,38 @@ def settle(
     )
 
 
-def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], refuse: Refuse) -> Rows:
+def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], late: LateRejects) -> Rows:
     if not whole:
         return rows
-    line = np.repeat([whole.get(key, -1) for key in rows.keys()], rows.sizes())
+    line = np.repeat([whole.get(key, -1) for key in rows.streams()], rows.sizes())
     keep = (line < 0) | (line == rows.line)
     for row in np.flatnonzero(~keep & (rows.kind != IN_STREAM)).tolist():
-        given = refuse.place(int(line[row]))
-        refuse(int(rows.line[row]), f"t_ns: the whole stream is given at {given}", "t_ns")
+        given = late.place(int(line[row]))
+        late.refuse(int(rows.line[row]), f"t_ns: the whole stream is given at {given}", "t_ns")
     return rows.where(keep)
 
 
-def _on_one_clock(rows: Rows, clocks: Mapping[Place, int], refuse: Refuse) -> Rows:
+def _on_one_clock(rows: Rows, clocks: Mapping[Place, int], late: LateRejects) -> Rows:
     if not rows.clock.any():
         return rows
-    expected = np.repeat([clocks.get(key[:2], 0) for key in rows.keys()], rows.sizes())
+    expected = np.repeat([clocks.get(key[:2], 0) for key in rows.streams()], rows.sizes())
     keep = (rows.clock == 0) | (rows.clock == expected)
     for line in np.unique(rows.line[~keep]).tolist():
-        refuse(line, "clock: the attempt is on another clock at this vantage", "clock")
+        late.refuse(line, OTHER_CLOCK, "clock")
     return rows.where(keep)
 
 
-def _all_indexed(rows: Rows, refuse: Refuse) -> Rows:
+def _all_indexed(rows: Rows, late: LateRejects) -> Rows:
     """Without the unindexed events of streams that have an index elsewhere."""
     ends = rows.starts() + rows.sizes() - 1
     indexed = np.repeat(rows.index[ends] != NOT_SAID, rows.sizes())
     keep = (rows.index != NOT_SAID) | ~indexed
     for line in rows.line[~keep].tolist():
-        refuse(line, "index: missing, and other events of the stream have one", "index")
+        late.refuse(line, "index: missing, and other events of the stream have one", "index")
     return rows.where(keep)
 
 
-def _once(rows: Rows, refuse: Refuse) -> tuple[Rows, Bools]:
+def _once(rows: Rows, late: LateRejects) -> tuple[Rows, Bools]:
     """Each index once, the first in the file, and which streams had one again."""
     starts = rows.starts()
     again = np.zeros(len(rows.index), bool)
@@ -180,8 +171,8 @@ def _once(rows: Rows, refuse: Refuse) -> tuple[Rows, Bools]:
     conflict = differs["t_ns"] | differs["n_tokens"]
     for row in np.flatnonzero(conflict).tolist():
         name, values = ("t_ns", rows.t_ns) if differs["t_ns"][row] else ("n_tokens", rows.tokens)
-        earlier = refuse.place(int(rows.line[first[row]]))
-        refuse(
+        earlier = late.place(int(rows.line[first[row]]))
+        late.refuse(
             int(rows.line[row]),
             f"{name}: conflicts with the earlier event of this index at {earlier}, "
             f"which says {values[first[row]]}",

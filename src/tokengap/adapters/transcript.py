@@ -29,20 +29,15 @@ class Event(msgspec.Struct, gc=False):
 
     t_ns: int
     part: Part
+    has_text: bool
     is_role: bool
     is_finish: bool
     running_tokens: int | None
     id_tokens: int | None
 
-    @property
-    def has_text(self) -> bool:
-        """True if it carries visible text of any kind."""
-        return self.part > Part.EMPTY
-
-    @property
-    def may_be_token(self) -> bool:
-        """True if it carries an empty text, which a token may stand behind."""
-        return self.part is Part.EMPTY and not self.is_role
+    def may_be_token(self, *, finish_too: bool = True) -> bool:
+        """Tell an empty text, which a token may stand behind, from a mark."""
+        return self.part is Part.EMPTY and not self.is_role and (finish_too or not self.is_finish)
 
     @property
     def mark(self) -> str:
@@ -106,10 +101,11 @@ class Transcript:
 
     def _add_choice(self, t_ns: int, choice: Choice, running_tokens: int | None) -> None:
         events, part = self._events[choice.index], choice.part
-        is_role = not events and part <= Part.EMPTY and choice.has_role
+        has_text = part > Part.EMPTY
+        is_role = not events and not has_text and choice.has_role
         is_finish = choice.finish_reason is not None
         id_tokens = None if choice.token_ids is None else len(choice.token_ids)
-        events.append(Event(t_ns, part, is_role, is_finish, running_tokens, id_tokens))
+        events.append(Event(t_ns, part, has_text, is_role, is_finish, running_tokens, id_tokens))
         if choice.finish_reason is not None:
             self._finish[choice.index] = choice.finish_reason
 
@@ -120,28 +116,22 @@ class Transcript:
         finish reason or the terminator means completed.
         """
         contents = _contents(self._events, self._usage.completion_tokens)
-        details = self._usage.prompt_tokens_details
-        request = replace(
-            base,
-            ids={**(base.ids or {}), **({"sse_id": self._sse_id} if self._sse_id else {})},
-            prompt_tokens=self._usage.prompt_tokens,
-            cached_prompt_tokens=details.cached_tokens if details else None,
-        )
         for choice, content in sorted(contents.items()) or [(0, Content([]))]:
-            yield self._stream(request, choice, content, alone=len(contents) <= 1)
+            yield self._stream(base, choice, content, alone=len(contents) <= 1)
 
-    def _stream(self, request: Stream, choice: int, content: Content, *, alone: bool) -> Stream:
+    def _stream(self, base: Stream, choice: int, content: Content, *, alone: bool) -> Stream:
         both = list(zip(self._events.get(choice, ()), content.counts, strict=True))
         tokens = [event for event, count in both if count]
-        left = [event for event, count in both if not count]
+        marks = [(event.mark, event.t_ns) for event, count in both if not count]
         total = self._usage.completion_tokens if alone else None
         if total == 0 and tokens:  # a server that does not count says 0
             total = None
-        unproven = total is None and not content.source and any(e.may_be_token for e in left)
-        status, error_kind = self._status(request, choice)
+        status, error_kind = self._status(base, choice)
+        details = self._usage.prompt_tokens_details
         return replace(
-            request,
+            base,
             choice=choice,
+            ids={**(base.ids or {}), **({"sse_id": self._sse_id} if self._sse_id else {})},
             status=status,
             error_kind=error_kind,
             finish_reason=self._finish.get(choice),
@@ -150,20 +140,26 @@ class Transcript:
             counts_source=content.source or "events",
             total_tokens=total,
             total_source=None if total is None else "usage",
+            prompt_tokens=self._usage.prompt_tokens,
+            cached_prompt_tokens=details.cached_tokens if details else None,
             first_answer_ns=_first_answer_ns(tokens),
-            marks=sorted(
-                [*request.marks, *self._marks, *((event.mark, event.t_ns) for event in left)],
-                key=lambda mark: mark[1],
-            ),
-            quality=[*request.quality, *([EMPTY_LEFT_OUT] if unproven else [])],
+            marks=sorted([*base.marks, *self._marks, *marks], key=lambda mark: mark[1]),
+            quality=base.quality + self._notes(choice, content, total),
         )
 
-    def _status(self, request: Stream, choice: int) -> tuple[str, str | None]:
+    def _notes(self, choice: int, content: Content, total: int | None) -> list[str]:
+        if total is not None or content.source is not None:
+            return []
+        events = zip(self._events.get(choice, ()), content.counts, strict=True)
+        left = any(event.may_be_token() and not count for event, count in events)
+        return [EMPTY_LEFT_OUT] if left else []
+
+    def _status(self, base: Stream, choice: int) -> tuple[str, str | None]:
         if self._failed:
             return "failed", "in_band_error"
         if choice in self._finish or self.done_ns is not None:
             return "completed", None
-        return request.status, request.error_kind
+        return base.status, base.error_kind
 
 
 def _first_answer_ns(tokens: Events) -> int | None:
@@ -201,7 +197,10 @@ def _each(
 
 def _running_counts(events: Events) -> list[int] | None:
     """Count by differences of running usage; None if that leaves a text uncounted."""
-    handed_on = _handed_on(events, [event.running_tokens is not None for event in events])
+    counted = [event.running_tokens is not None for event in events]
+    if not any(counted):
+        return None
+    handed_on = _handed_on(events, counted)
     counts = []
     before = 0
     for index, event in enumerate(events):
@@ -213,7 +212,10 @@ def _running_counts(events: Events) -> list[int] | None:
 
 def _id_counts(events: Events) -> list[int] | None:
     """Count by the number of token ids; None if that leaves a text uncounted."""
-    handed_on = _handed_on(events, [event.id_tokens is not None for event in events])
+    counted = [event.id_tokens is not None for event in events]
+    if not any(counted):
+        return None
+    handed_on = _handed_on(events, counted)
     counts = [1 if index == handed_on else e.id_tokens or 0 for index, e in enumerate(events)]
     return _if_complete(events, counts)
 
@@ -236,16 +238,14 @@ def _handed_on(events: Events, counted: list[bool]) -> int | None:
 
 def _text_counts(by_choice: Mapping[int, Events], total: int | None) -> dict[int, list[int]]:
     """Count 1 for each event with text, for those with empty text where that gives the total."""
-    readings: tuple[Callable[[Event], bool], ...] = (
-        lambda event: event.has_text,
-        lambda event: event.has_text or event.may_be_token,
-        lambda event: event.has_text or (event.may_be_token and not event.is_finish),
-    )
-    found = (
-        {choice: [int(is_token(event)) for event in events] for choice, events in by_choice.items()}
-        for is_token in readings
-    )
-    texts = next(found)
-    return next(
-        (counts for counts in (texts, *found) if sum(map(sum, counts.values())) == total), texts
-    )
+    texts = {c: [int(event.has_text) for event in events] for c, events in by_choice.items()}
+    for finish_too in (True, False):
+        if total is None or sum(map(sum, texts.values())) == total:
+            break
+        fuller = {
+            c: [int(e.has_text or e.may_be_token(finish_too=finish_too)) for e in events]
+            for c, events in by_choice.items()
+        }
+        if sum(map(sum, fuller.values())) == total:
+            return fuller
+    return texts

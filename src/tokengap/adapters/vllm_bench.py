@@ -7,15 +7,15 @@ was cut in the middle is not told from a whole one: a completed row's end was no
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.interface import Head, Intake, Sniff, wants
-from tokengap.adapters.lines import LineError, decode, shaped, time_ns
+from tokengap.adapters.lines import LineError, decode, shaped
 from tokengap.adapters.openai import Count
 from tokengap.adapters.outcomes import error_kind, status_of_exception
 from tokengap.adapters.rows import Stream, record_batches
@@ -122,7 +122,7 @@ def _request(row: Row, run: dict[str, Any]) -> Stream:
     """Make the row's stream; request id, source and clock are the caller's to add."""
     sent_ns = _ns(row.start_times, "start_times")
     chunks_ns = _chunks_ns(row, sent_ns)
-    status, kind = _status(row, seen=bool(chunks_ns))
+    status, kind = _status(row, seen=len(chunks_ns) > 0)
     stream = Stream(
         request_id="",
         source="",
@@ -137,8 +137,8 @@ def _request(row: Row, run: dict[str, Any]) -> Stream:
     )
     if row.queue_times is not None:
         stream.planned_ns = sent_ns - _ns(row.queue_times, QUEUE)
-    if run.get("endpoint_type") == CHAT and chunks_ns:
-        stream.marks = [("role", chunks_ns[0])]
+    if run.get("endpoint_type") == CHAT and len(chunks_ns):
+        stream.marks = [("role", int(chunks_ns[0]))]
         stream.times_ns = chunks_ns[1:]
     _fill_total(stream, row)
     return stream
@@ -150,20 +150,19 @@ def _ns(seconds: float, field: str) -> int:
     return round(seconds * NS_PER_S)
 
 
-def _chunks_ns(row: Row, sent_ns: int) -> list[int]:
+def _chunks_ns(row: Row, sent_ns: int) -> Ints:
     """Return the times of all chunks; [] where the zeros of a failed row stand for none."""
     ttft_ns = _ns(row.ttfts, "ttfts")
     if ttft_ns < 0 or (ttft_ns == 0 and row.itls):
         raise LineError("ttfts: a time above 0 expected", "ttfts", row.ttfts)
     if ttft_ns == 0:
-        return []
+        return np.zeros(0, np.int64)
     gaps_s = np.array(row.itls, np.float64)
-    if not np.abs(gaps_s).max(initial=0) * NS_PER_S <= TIME_LIMIT_NS:
+    longest_ns = float(np.abs(gaps_s).max(initial=0)) * NS_PER_S
+    if not abs(sent_ns) + ttft_ns + longest_ns * len(gaps_s) <= TIME_LIMIT_NS:
         raise LineError("itls: seconds expected", "itls")
     gaps_ns = np.rint(gaps_s * NS_PER_S).astype(np.int64)
-    chunks_ns = list(accumulate(gaps_ns.tolist(), initial=sent_ns + ttft_ns))
-    time_ns(max(chunks_ns), "start_times + ttfts + itls")
-    return chunks_ns
+    return sent_ns + ttft_ns + np.concatenate(([0], np.cumsum(gaps_ns)))
 
 
 def _status(row: Row, *, seen: bool) -> tuple[str, str | None]:
@@ -178,7 +177,7 @@ def _fill_total(stream: Stream, row: Row) -> None:
 
     Usage cannot be less than one token per chunk. A 0 beside a failure is a default value.
     """
-    events = len(stream.times_ns or ())
+    events = 0 if stream.times_ns is None else len(stream.times_ns)
     completed = stream.status == "completed"
     if completed or row.output_lens:
         usage = completed and row.output_lens >= events

@@ -1,5 +1,6 @@
 """`tokengap audit`: the main job."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import click
 
 from tokengap.cli.options import PATHS, declaring, judging, mounting, output_file, reading
+from tokengap.errors import EXIT_CONDITION
 
+PLAIN_WIDTH = 120
 CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
 
 
@@ -29,9 +32,7 @@ CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
     type=click.Choice(CONDITIONS),
     help="Exit 1 if it holds; repeatable. miss includes unknown.  [default: never]",
 )
-@click.pass_context
 def audit(
-    ctx: click.Context,
     paths: Sequence[str],
     limits: Sequence[str],
     slo: Path | None,
@@ -63,7 +64,7 @@ def audit(
             html.write_text(page(inputs.con, found), "utf-8")
     _print(found, as_json=as_json, all_stalls=all_stalls)
     if _holds(found, fail_on):
-        ctx.exit(1)
+        raise SystemExit(EXIT_CONDITION)
 
 
 def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
@@ -78,7 +79,7 @@ def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
 
     from tokengap.report.text import print_audit
 
-    console = Console(highlight=False, width=None if click.get_text_stream("stdout").isatty() else 120)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     print_audit(found, console, all_stalls=all_stalls)
 
 

@@ -25,9 +25,7 @@ def ingest(
     from tokengap.units import format_count
 
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
-        summary = load_into(
-            paths, store_path, Path(folder), format_name=format_name, trace=trace
-        )
+        summary = load_into(paths, store_path, Path(folder), format_name=format_name, trace=trace)
     for unknown in summary.found.unrecognised:
         click.echo(f"left out: {unknown}", err=True)
     for name, earlier in summary.found.duplicates:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import duckdb
@@ -37,7 +38,7 @@ def opened(
     format_name: str | None = None,
     trace: str | None = None,
     query_dirs: Sequence[Path] = (),
-    **declared: object,
+    **declared: Any,
 ) -> Iterator[Opened]:
     """Read the paths; what is spilled on the way is gone afterwards, whatever happens."""
     facts = declaration(**declared)

@@ -44,18 +44,27 @@ _DECLARING: Final = (
 )
 _JUDGING: Final = (
     click.option(
-        "--limit", "limits", multiple=True, metavar="STATISTIC=DURATION",
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="STATISTIC=DURATION",
         help="Limit, such as tpot=50ms; repeatable.",
     ),
     click.option(
-        "--slo", type=click.Path(path_type=Path), metavar="FILE.toml",
+        "--slo",
+        type=click.Path(path_type=Path),
+        metavar="FILE.toml",
         help="Limits from a file; --limit replaces the same statistic.",
     ),
 )
 _LIBRARY: Final = (
     click.option(
-        "--queries", "query_dirs", multiple=True, metavar="DIR",
-        type=click.Path(path_type=Path), help="Mount your own folder of queries; repeatable.",
+        "--queries",
+        "query_dirs",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Mount your own folder of queries; repeatable.",
     ),
 )
 

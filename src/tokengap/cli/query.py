@@ -1,5 +1,6 @@
 """`tokengap query`: one relation of the library, over logs or stores."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from tokengap.cli.options import PATHS, declaring, judging, mounting, reading
 @click.argument("name")
 @PATHS
 @click.option(
-    "-p", "parameters", multiple=True, metavar="NAME=VALUE",
+    "-p",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
     help="Parameter of the query, with its unit (ttft=80ms); repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print an array of row objects.")
@@ -36,13 +40,17 @@ def query(
     from tokengap.cli.inputs import objectives, opened
     from tokengap.errors import UsageError
     from tokengap.library.call import call
-    from tokengap.report.rows import write_csv, write_json, write_table
+    from tokengap.report.rows import run, write_csv, write_json, write_table
 
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
     asked = objectives(limits, slo)
     with opened(paths, **options) as inputs:
         statement = call(inputs.catalogue, name, parameters, asked)
-        result = inputs.con.sql(statement)
-        write = write_json if as_json else write_csv if as_csv else write_table
-        write(result, click.get_text_stream("stdout"))
+        rows = run(inputs.con, statement)
+        if as_json:
+            write_json(rows, sys.stdout)
+        elif as_csv:
+            write_csv(rows, sys.stdout)
+        else:
+            write_table(rows, sys.stdout)

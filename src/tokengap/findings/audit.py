@@ -1,4 +1,4 @@
-"""An audit: every number that the verdict on a set of logs rests on, taken from the query library."""
+"""An audit: every number that a verdict rests on, taken from the query library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Audit:
 
     @property
     def possible(self) -> list[Row]:
-        """Requests that may be hidden stalls: one of the two verdicts is unknown, the other fits."""
+        """Requests that may be: one of the two verdicts is unknown, the other fits."""
         return [row for row in self.stalls if row["stall"] == "possible"]
 
     @property

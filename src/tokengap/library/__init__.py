@@ -4,4 +4,14 @@ from tokengap.library.catalogue import Catalogue, read_catalogue
 from tokengap.library.loader import check, comments, load, materialise
 from tokengap.library.query import Column, Parameter, Query
 
-__all__ = ["Catalogue", "Column", "Parameter", "Query", "check", "comments", "load", "materialise", "read_catalogue"]
+__all__ = [
+    "Catalogue",
+    "Column",
+    "Parameter",
+    "Query",
+    "check",
+    "comments",
+    "load",
+    "materialise",
+    "read_catalogue",
+]

@@ -92,9 +92,7 @@ def _check_requires(queries: dict[str, Query]) -> None:
 
 
 def _order(queries: dict[str, Query]) -> list[str]:
-    graph = {
-        name: [r for r in query.requires if r not in ROOTS] for name, query in queries.items()
-    }
+    graph = {name: [r for r in query.requires if r not in ROOTS] for name, query in queries.items()}
     try:
         return list(TopologicalSorter(graph).static_order())
     except CycleError as error:

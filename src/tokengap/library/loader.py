@@ -17,7 +17,7 @@ def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
 
 
 def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
-    """Compare a loaded relation with its header and add its comments; QueryError says what differs."""
+    """Compare a relation with its header, add its comments; QueryError says what differs."""
     _check_contract(con, query)
     _check_shadowing(con, catalogue, query)
     con.execute(comments(query))
@@ -46,7 +46,9 @@ def _create(con: duckdb.DuckDBPyConnection, query: Query) -> None:
     try:
         statements = con.extract_statements(query.sql)
         if len(statements) != 1:
-            raise QueryError(f"{query.path}: holds {len(statements)} statements; a file defines one")
+            raise QueryError(
+                f"{query.path}: holds {len(statements)} statements; a file defines one"
+            )
         con.execute(statements[0])
     except duckdb.Error as error:
         raise QueryError(f"{query.path}: {error}") from error
@@ -57,7 +59,9 @@ def _check_contract(con: duckdb.DuckDBPyConnection, query: Query) -> None:
         parameters = _described_parameters(con, query)
         stated = [(p.name, _canonical(con, p.type)) for p in query.parameters]
         if query.parameters != () and parameters != stated:
-            raise QueryError(f"{query.path}: header lists parameters {stated}, SQL has {parameters}")
+            raise QueryError(
+                f"{query.path}: header lists parameters {stated}, SQL has {parameters}"
+            )
     if query.is_private:
         return
     call = f"{query.name}()" if query.is_macro else query.name
@@ -65,8 +69,11 @@ def _check_contract(con: duckdb.DuckDBPyConnection, query: Query) -> None:
     stated = [(column.name, column.type) for column in query.columns]
     if actual != stated:
         wrong = next(
-            (f"{a or 'nothing'} where the header says {s or 'nothing'}"
-             for a, s in _paired(actual, stated) if a != s)
+            (
+                f"{a or 'nothing'} where the header says {s or 'nothing'}"
+                for a, s in _paired(actual, stated)
+                if a != s
+            )
         )
         raise QueryError(f"{query.path}: the SQL gives {wrong}")
 
@@ -79,14 +86,12 @@ def _paired(
     return list(zip([*actual, *pad][:length], [*stated, *pad][:length], strict=True))
 
 
-def _described_parameters(
-    con: duckdb.DuckDBPyConnection, query: Query
-) -> list[tuple[str, str]]:
+def _described_parameters(con: duckdb.DuckDBPyConnection, query: Query) -> list[tuple[str, str]]:
     row = con.execute(
         "SELECT parameters, parameter_types FROM duckdb_functions() WHERE function_name = ?",
         [query.name],
     ).fetchone()
-    names, types = row if row else ([], [])
+    names, types = row or ([], [])
     return list(zip(names, types, strict=True))
 
 
@@ -95,9 +100,7 @@ def _canonical(con: duckdb.DuckDBPyConnection, type_: str) -> str:
     return str(row[0]) if row else type_
 
 
-def _check_shadowing(
-    con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query
-) -> None:
+def _check_shadowing(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
     """A parameter that has the name of a column it can see would silently win over it."""
     names = {parameter.name for parameter in query.parameters}
     for required in query.requires:

@@ -1,22 +1,34 @@
 """The library as one SQL script that any DuckDB shell can run."""
 
 from collections.abc import Sequence
+from typing import Final
+
+import duckdb
 
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.loader import comments
-from tokengap.schema import CLOCK_COLUMNS, REJECT_COLUMNS, STREAM_COLUMNS, Column
+from tokengap.schema import (
+    CLOCK_COLUMNS,
+    REJECT_COLUMNS,
+    STREAM_COLUMNS,
+    Column,
+    arrow_schema,
+)
 from tokengap.store.connect import Declared
 from tokengap.store.sql import literal
 
 
-def script(catalogue: Catalogue, name: str | None = None, parts: Sequence[str] | None = None) -> str:
+def script(
+    catalogue: Catalogue, name: str | None = None, parts: Sequence[str] | None = None
+) -> str:
     """All of the library, or `name` and what it needs, in dependency order.
 
     parts: Parquet files of a store to bind to; None leaves a placeholder to be edited.
     """
     queries = list(catalogue.queries.values()) if name is None else catalogue.closure(name)
     bodies = [f"{query.path.read_text('utf-8').strip()}\n{comments(query)}" for query in queries]
-    return "\n\n".join([_roots(parts), "-- What you declare about the logs.\n" + Declared().macros(), *bodies])
+    declared = "-- What you declare about the logs.\n" + Declared().macros()
+    return "\n\n".join([_roots(parts), declared, *bodies])
 
 
 def listing(catalogue: Catalogue) -> str:
@@ -25,27 +37,25 @@ def listing(catalogue: Catalogue) -> str:
     return "\n".join(f"{name:{width}}  {catalogue[name].summary}" for name in catalogue.public)
 
 
+_PLACEHOLDER: Final = """\
+-- Put your own files here: Parquet parts as `tokengap ingest` writes them.
+CREATE VIEW all_streams AS SELECT * FROM read_parquet(['streams.parquet']);"""
+
+
 def _roots(parts: Sequence[str] | None) -> str:
     if parts is None:
-        source = "-- Put your own files here: a Parquet part or several, as `tokengap ingest` writes them.\n"
-        source += "CREATE VIEW all_streams AS SELECT * FROM read_parquet(['streams.parquet']);"
+        source = _PLACEHOLDER
     elif parts:
         source = f"CREATE VIEW all_streams AS SELECT * FROM read_parquet({literal(list(parts))});"
     else:
         source = _empty("all_streams", STREAM_COLUMNS)
-    return "\n".join([
-        source,
-        "CREATE VIEW stored_streams AS SELECT * FROM all_streams;",
-        _empty("rejects", REJECT_COLUMNS),
-        _empty("clocks", CLOCK_COLUMNS),
-    ])
+    stored = "CREATE VIEW stored_streams AS SELECT * FROM all_streams;"
+    return "\n".join(
+        [source, stored, _empty("rejects", REJECT_COLUMNS), _empty("clocks", CLOCK_COLUMNS)]
+    )
 
 
 def _empty(name: str, columns: Sequence[Column]) -> str:
-    import duckdb
-
-    from tokengap.schema import arrow_schema
-
     with duckdb.connect() as con:
         con.register("shape", arrow_schema(tuple(columns)).empty_table())
         described = con.execute("DESCRIBE shape").fetchall()

@@ -101,8 +101,14 @@ def _objective(row: Row) -> Row:
         **{
             key: row[key]
             for key in (
-                "limit_ns", "met", "missed", "not_applicable", "unknown",
-                "attainment", "low", "high",
+                "limit_ns",
+                "met",
+                "missed",
+                "not_applicable",
+                "unknown",
+                "attainment",
+                "low",
+                "high",
             )
         },
     }

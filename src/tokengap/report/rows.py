@@ -1,52 +1,68 @@
 """Rows of a query for people and for programs."""
 
+import csv
 import json
-from typing import Any, TextIO
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
 
 import duckdb
 from rich.console import Console
 from rich.table import Table
 
-ROWS_SHOWN = 100
+ROWS_SHOWN: Final = 100
+_FETCHED: Final = 10_000
+_PLAIN_WIDTH: Final = 200
 
 
-def write_json(result: duckdb.DuckDBPyRelation, out: TextIO) -> None:
+@dataclass(frozen=True)
+class Rows:
+    """The running result of a query: column names, and rows fetched as they are read."""
+
+    names: list[str]
+    values: Iterator[tuple[Any, ...]]
+
+
+def run(con: duckdb.DuckDBPyConnection, statement: str) -> Rows:
+    """Start a query."""
+    cursor = con.execute(statement)
+    return Rows([column[0] for column in cursor.description or ()], _fetched(cursor))
+
+
+def write_json(rows: Rows, out: TextIO) -> None:
     """An array of row objects, strict JSON, one row a line."""
-    names = result.columns
     out.write("[")
-    for number, row in enumerate(_fetched(result)):
+    for number, row in enumerate(rows.values):
         out.write(",\n" if number else "\n")
-        record = dict(zip(names, row, strict=True))
+        record = dict(zip(rows.names, row, strict=True))
         out.write(json.dumps(record, allow_nan=False, ensure_ascii=False))
     out.write("\n]\n")
 
 
-def write_csv(result: duckdb.DuckDBPyRelation, out: TextIO) -> None:
+def write_csv(rows: Rows, out: TextIO) -> None:
     """Comma-separated, one header line; nested values as JSON, NULL as nothing."""
-    import csv
-
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(result.columns)
-    for row in _fetched(result):
+    writer.writerow(rows.names)
+    for row in rows.values:
         writer.writerow([_cell(value) for value in row])
 
 
-def write_table(result: duckdb.DuckDBPyRelation, out: TextIO) -> None:
+def write_table(rows: Rows, out: TextIO) -> None:
     """The first rows as a table."""
     table = Table(box=None, pad_edge=False)
-    for name in result.columns:
+    for name in rows.names:
         table.add_column(name, overflow="fold")
-    for number, row in enumerate(_fetched(result)):
+    for number, row in enumerate(rows.values):
         if number == ROWS_SHOWN:
             table.caption = f"the first {ROWS_SHOWN} rows; --json or --csv print all"
             break
         table.add_row(*("" if value is None else str(_cell(value)) for value in row))
-    console = Console(file=out, highlight=False, width=None if out.isatty() else 200)
-    console.print(table)
+    width = None if out.isatty() else _PLAIN_WIDTH
+    Console(file=out, highlight=False, width=width).print(table)
 
 
-def _fetched(result: duckdb.DuckDBPyRelation) -> Any:
-    while rows := result.fetchmany(10_000):
+def _fetched(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(_FETCHED):
         yield from rows
 
 

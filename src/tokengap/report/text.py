@@ -25,7 +25,13 @@ _NAMES: Final = {
     "gap_p99": "own gaps p99",
 }
 _ENDINGS: Final = (
-    "completed", "failed", "timed_out", "rejected", "truncated", "cancelled", "in_flight",
+    "completed",
+    "failed",
+    "timed_out",
+    "rejected",
+    "truncated",
+    "cancelled",
+    "in_flight",
 )
 
 
@@ -112,7 +118,15 @@ def _table(title: str, *columns: str) -> Table:
 
 def _objectives(audit: Audit) -> Table:
     table = _table(
-        "\nobjectives", "", "limit", "met", "missed", "n/a", "unknown", "attainment", "95 %",
+        "\nobjectives",
+        "",
+        "limit",
+        "met",
+        "missed",
+        "n/a",
+        "unknown",
+        "attainment",
+        "95 %",
         "set by",
     )
     sources = {objective.statistic: objective.source for objective in audit.objectives}
@@ -126,9 +140,15 @@ def _objectives(audit: Audit) -> Table:
         )
     whole = audit.attainment
     table.add_row(
-        "all of them", "", format_count(whole["good"]),
-        format_count(whole["offered"] - whole["good"]), "", "", *_share(whole),
-        f"good of {format_count(whole['offered'])} offered", style="bold",
+        "all of them",
+        "",
+        format_count(whole["good"]),
+        format_count(whole["offered"] - whole["good"]),
+        "",
+        "",
+        *_share(whole),
+        f"good of {format_count(whole['offered'])} offered",
+        style="bold",
     )
     return table
 
@@ -153,7 +173,9 @@ def _percentiles(audit: Audit) -> Table:
         )
         table.add_row(
             f"{_NAMES[row['statistic']]}, per request",
-            format_count(row["n"]), format_count(row["left_out"]), *shown,
+            format_count(row["n"]),
+            format_count(row["left_out"]),
+            *shown,
         )
     gaps = audit.gaps
     if gaps["n"]:
@@ -194,7 +216,11 @@ def _ratios(audit: Audit) -> Table:
     table = _table(
         "\nlargest ratios of worst gap to average (no limits given; try --limit tpot=50ms "
         "--limit worst_gap=500ms)",
-        "request", "average TPOT", "worst gap", "ratio", "worst gap falls",
+        "request",
+        "average TPOT",
+        "worst gap",
+        "ratio",
+        "worst gap falls",
     )
     for row in audit.ratios:
         table.add_row(

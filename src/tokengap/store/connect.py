@@ -1,4 +1,4 @@
-"""A DuckDB connection that holds the canonical tables: parts bound as views, declarations as macros.
+"""A DuckDB connection with the canonical tables: parts as views, declarations as macros.
 
 The query library is loaded between `connect` and `bind`, against empty tables, because binding
 views over thousands of files once per view would cost seconds.
@@ -73,7 +73,7 @@ class Tables:
 
 
 def connect(declared: Declared, scratch: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection whose canonical tables are empty; large intermediate results spill to `scratch`."""
+    """A connection whose canonical tables are empty; what does not fit spills to `scratch`."""
     con = duckdb.connect()
     con.execute("SET preserve_insertion_order = false")
     con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")

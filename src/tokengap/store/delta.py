@@ -65,16 +65,17 @@ class DeltaFiles:
 
     def live(self) -> list[str]:
         """URIs of the files of the latest version, sorted; none if there is no table yet."""
-        table = self._table()
-        return sorted(table.file_uris()) if table else []
+        return sorted(self.row_counts())
 
     def row_counts(self) -> dict[str, int]:
-        """Rows of each live file."""
+        """Rows of each live file, by URI."""
         table = self._table()
-        if table is None:
-            return {}
-        actions = pa.table(table.get_add_actions(flatten=True)).select(["path", "num_records"])
-        return {f"{self.uri}/{row['path']}": row["num_records"] for row in actions.to_pylist()}
+        return self._row_counts(table) if table else {}
+
+    def _row_counts(self, table: DeltaTable) -> dict[str, int]:
+        # not file_uris(): it quotes local paths, so that one with a blank cannot be opened
+        files = pa.table(table.get_add_actions(flatten=True)).select(["path", "num_records"])
+        return {f"{self.uri}/{file['path']}": file["num_records"] for file in files.to_pylist()}
 
     def ensure(self) -> DeltaTable:
         """The table, made now if it is missing."""
@@ -100,7 +101,7 @@ class DeltaFiles:
         """
         for _ in range(COMMIT_TRIES):
             table = self.ensure()
-            live = sorted(table.file_uris())
+            live = sorted(self._row_counts(table))
             change = plan(live)
             try:
                 if change.add or change.remove:

@@ -25,7 +25,7 @@ class Outcome:
     names: str
     action: Action
     reason: str
-    """Why an older load was replaced, or which one is there already; empty for a new one."""
+    """Why an older load was replaced, or under which other name the source is there; else empty."""
     streams: int
     tokens: int
     rejects: int
@@ -101,7 +101,8 @@ def _outcomes(
 
 def _action(new: Provenance, stand: Standing) -> tuple[Action, str]:
     if stand.already:
-        return "already loaded", f"as {stand.already.names}"
+        same = stand.already.names == new.names
+        return "already loaded", "" if same else f"as {stand.already.names}"
     if stand.replaces:
         return "replaced", "; ".join(sorted({why_replaced(old, new) for old in stand.replaces}))
     return "loaded", ""

@@ -1,6 +1,6 @@
 """The key of `streams` is unique: the check, and what is said when it is not."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,11 +10,28 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
 from tokengap.errors import KeyCollision
 from tokengap.schema import STREAM_KEY
+from tokengap.store.connect import MEMORY_LIMIT
 from tokengap.store.records import Part
-from tokengap.store.sql import literal
+from tokengap.store.sql import parquet_scan
 
 _KEY: Final = ", ".join(STREAM_KEY)
-_SAME_KEY: Final = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in STREAM_KEY)
+
+# Hashes of 8 bytes say quickly, and in little memory, that no key comes twice; only keys whose
+# hashes meet are compared themselves.
+_SHARED_KEY: Final = f"""
+WITH suspects AS MATERIALIZED (
+    SELECT hash_of_key FROM fresh GROUP BY hash_of_key HAVING count(*) > 1
+    UNION ALL
+    SELECT hash_of_key FROM standing WHERE hash_of_key IN (SELECT hash_of_key FROM fresh)
+)
+SELECT {_KEY}
+FROM (FROM fresh UNION ALL FROM standing)
+WHERE hash_of_key IN (FROM suspects)
+GROUP BY ALL
+HAVING count(*) > 1 AND (sum(format_bit) <> bit_or(format_bit) OR min(family) <> max(family))
+ORDER BY ALL
+LIMIT 1
+"""
 
 
 def superseding(
@@ -39,27 +56,22 @@ def check_unique(
 ) -> None:
     """KeyCollision if two rows of `fresh`, or one of them and one of `standing`, share a key.
 
-    Rows of two formats of which one supersedes the other may share it, once each.
-    Only key columns are read; what does not fit into memory goes to `scratch`.
+    Rows of two formats of which one supersedes the other may share it, once each. Only key
+    columns are read; what does not fit into memory goes to `scratch`.
     """
     if not fresh:
         return
-    families = _families([*fresh, *standing], superseding([*fresh, *standing], adapters))
-    with duckdb.connect(config={"temp_directory": str(scratch)}) as con:
+    parts = [*fresh, *standing]
+    families = _families(parts, superseding(parts, adapters))
+    with duckdb.connect(
+        config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(scratch)}
+    ) as con:
         con.execute(f"CREATE VIEW fresh AS {_rows(fresh, families)}")
-        hit = con.execute(
-            f"SELECT {_KEY} FROM fresh GROUP BY ALL HAVING count(*) > 1"
-            " AND (sum(bit) <> bit_or(bit) OR min(family) <> max(family)) LIMIT 1"
-        ).fetchone()
-        if hit is None and standing:
-            con.execute(f"CREATE VIEW standing AS {_rows(standing, families)}")
-            hit = con.execute(
-                f"SELECT {', '.join(f'a.{name}' for name in STREAM_KEY)}"
-                f" FROM fresh a JOIN standing b ON {_SAME_KEY}"
-                " WHERE a.bit = b.bit OR a.family <> b.family LIMIT 1"
-            ).fetchone()
-        if hit is not None:
-            raise _collision(con, hit, [*fresh, *standing])
+        none = "FROM fresh WHERE false"
+        con.execute(f"CREATE VIEW standing AS {_rows(standing, families) or none}")
+        key = con.execute(_SHARED_KEY).fetchone()
+        if key is not None:
+            raise _collision(con, key, parts)
 
 
 def _families(
@@ -74,30 +86,31 @@ def _families(
     return {name: (1 << number, family[name]) for number, name in enumerate(names)}
 
 
-def _rows(parts: Sequence[Part], families: dict[str, tuple[int, int]]) -> str:
+def _rows(parts: Sequence[Part], families: Mapping[str, tuple[int, int]]) -> str:
+    """SQL for the parts' keys; empty without parts."""
     return " UNION ALL ".join(_rows_by_format(parts, families))
 
 
-def _rows_by_format(parts: Sequence[Part], families: dict[str, tuple[int, int]]) -> Iterator[str]:
+def _rows_by_format(
+    parts: Sequence[Part], families: Mapping[str, tuple[int, int]]
+) -> Iterator[str]:
     for name, (bit, family) in families.items():
-        files = [part.uri for part in parts if part.provenance.adapter == name]
-        if files:
-            yield f"SELECT {_KEY}, {bit} AS bit, {family} AS family FROM {_scan(files)}"
-
-
-def _scan(files: Sequence[str]) -> str:
-    """No column is taken from a folder's name, such as `trace=x`."""
-    return f"read_parquet({literal(files)}, hive_partitioning = false)"
+        uris = [part.uri for part in parts if part.provenance.adapter == name]
+        if uris:
+            yield (
+                f"SELECT {_KEY}, hash({_KEY}) AS hash_of_key, {bit} AS format_bit,"
+                f" {family} AS family FROM {parquet_scan(uris)}"
+            )
 
 
 def _collision(
     con: duckdb.DuckDBPyConnection, key: Sequence[object], parts: Sequence[Part]
 ) -> KeyCollision:
     same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in STREAM_KEY)
-    scan = _scan([part.uri for part in parts])
-    rows = con.execute(f"SELECT source FROM {scan} WHERE {same} LIMIT 2", key).fetchall()
-    files = {file.sha256[:16]: file.name for part in parts for file in part.provenance.files}
-    first, second = (_place(source, files) for (source,) in rows)
+    scan = parquet_scan([part.uri for part in parts])
+    rows = con.execute(f"SELECT source FROM {scan} WHERE {same} ORDER BY 1 LIMIT 2", key).fetchall()
+    names = {file.sha256[:16]: file.name for part in parts for file in part.provenance.files}
+    first, second = (_place(source, names) for (source,) in rows)
     shown = ", ".join(f"{name} {value}" for name, value in zip(STREAM_KEY, key, strict=True))
     return KeyCollision(
         f"{first} and {second} hold the same stream ({shown}). If they are two runs, load one of "
@@ -106,7 +119,7 @@ def _collision(
     )
 
 
-def _place(source: str, files: dict[str, str]) -> str:
+def _place(source: str, names: Mapping[str, str]) -> str:
     """`file:line` of a row's `source` column."""
     _, digest, line = source.split(":", 2)
-    return f"{files.get(digest, digest)}:{line}"
+    return f"{names.get(digest, digest)}:{line}"

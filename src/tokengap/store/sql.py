@@ -1,6 +1,7 @@
 """Values as SQL literals, for the places where DuckDB takes no prepared parameter."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 
 def literal(value: object) -> str:
@@ -18,3 +19,13 @@ def literal(value: object) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(literal(item) for item in value) + "]"
     raise TypeError(f"no SQL literal for {type(value).__name__}")
+
+
+def parquet_scan(uris: Sequence[str]) -> str:
+    """The table function that reads exactly these Parquet files.
+
+    DuckDB would take `[`, `*` and `?` in a path for a pattern and might read a neighbour's file,
+    and a folder called `trace=x` for a column.
+    """
+    exact = [re.sub(r"[\[*?]", r"[\g<0>]", uri) for uri in uris]
+    return f"read_parquet({literal(exact)}, hive_partitioning = false)"

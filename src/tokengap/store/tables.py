@@ -206,6 +206,8 @@ def prepare_store(path: str) -> Store:
     """
     place = Path(path)
     if "://" not in path and not is_store(path):
+        if "%" in str(place.resolve()):
+            raise StoreError(f"{path}: Delta Lake misreads a % in a path; name another folder")
         if place.exists() and not place.is_dir():
             raise StoreError(f"{path}: a file; name a folder for the store")
         if place.is_dir() and any(place.iterdir()):

@@ -1,0 +1,90 @@
+"""One block of tokengap's own log: its token events, its facts, its bad lines."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from tokengap.adapters.bulk import BulkReader
+from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.lines import LineError
+from tokengap.adapters.source import Block, Line
+from tokengap.adapters.tokengap_events import Tokens, from_records, from_rows, plain
+from tokengap.adapters.tokengap_line import FACTS, Record, read
+
+BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(slots=True)
+class Found:
+    """What a block holds. Lines carry their number in the file, all below `end_line`."""
+
+    end_line: int
+    tokens: list[Tokens] = field(default_factory=list)
+    facts: list[tuple[int, Record, bytes | None]] = field(default_factory=list)
+    """Lines that say more than that a token came; for whole streams, a digest of their times."""
+    rejects: list[tuple[Line, LineError]] = field(default_factory=list)
+
+
+def read_block(reader: BulkReader, block: Block) -> Found:
+    """Every line of the block, in bulk where that is strict, else singly."""
+    found = Found(block.first_line)
+    for chunk in reader.chunks(block):
+        if chunk.rows is None:
+            _read_singly(chunk.block.lines(), reader, found)
+            found.end_line += chunk.block.data.count(b"\n") + 1
+        else:
+            _read_rows(chunk.block, chunk.rows, reader, found)
+            found.end_line += chunk.rows.num_rows
+    return found
+
+
+def _read_rows(block: Block, rows: pa.RecordBatch, reader: BulkReader, found: Found) -> None:
+    usual = plain(rows)
+    if not usual.all():
+        _read_singly(_lines_at(block, np.flatnonzero(~usual)), reader, found)
+        rows = rows.filter(pa.array(usual))
+    if rows.num_rows:
+        found.tokens.append(from_rows(rows, block.first_line + np.flatnonzero(usual)))
+
+
+def _lines_at(block: Block, positions: Ints) -> Iterator[Line]:
+    """Lines by their position in a block without blank lines."""
+    breaks = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n"))
+    starts = np.concatenate(([0], breaks + 1))
+    stops = np.append(breaks, len(block.data))
+    for at in positions.tolist():
+        data = block.data[starts[at] : stops[at]].removesuffix(b"\r")
+        yield Line(block.first_line + at, block.offset + int(starts[at]), data)
+
+
+def _read_singly(lines: Iterable[Line], reader: BulkReader, found: Found) -> None:
+    records, numbers = [], []
+    for line in lines:
+        data = line.data.removeprefix(BOM) if line.number == 1 else line.data
+        try:
+            record, fields = read(data)
+        except LineError as error:
+            found.rejects.append((line, error))
+            continue
+        reader.learn(fields)
+        if not record.carries_tokens or not FACTS.isdisjoint(fields):
+            found.facts.append((line.number, *_without_times(record)))
+        if record.carries_tokens:
+            records.append(record)
+            numbers.append(line.number)
+    if records:
+        found.tokens.append(from_records(records, numbers))
+
+
+def _without_times(record: Record) -> tuple[Record, bytes | None]:
+    """The record with its times in a digest, if they are those of a whole stream."""
+    if not record.is_stream:
+        return record, None
+    times = msgspec.msgpack.encode((record.times_ns, record.token_counts))
+    observed = None if record.times_ns is None else []
+    facts = msgspec.structs.replace(record, times_ns=observed, token_counts=None)
+    return facts, hashlib.sha256(times).digest()

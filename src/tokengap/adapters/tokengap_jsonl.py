@@ -1,0 +1,171 @@
+"""tokengap's own log: JSON lines that any proxy can write, read in bulk and strictly.
+
+Two kinds of line, in any mix and any order, also over several files:
+
+- an event, with `request_id` and `t_ns`: a token, or something else that happened;
+- a whole stream, with `request_id` and `times_ns`.
+
+`tokengap_line.Record` has every field. A line that breaks the format, or contradicts an earlier
+one, is quarantined alone. Lines belong together by request, attempt, choice and vantage:
+
+- A line that carries no token and names no choice speaks of all choices of its attempt; one that
+  names no vantage belongs to the only vantage its attempt is logged at, and is quarantined where
+  there are several.
+- The clock of an attempt at a vantage is the first one its events name, else that of the file.
+  Lines on another one are quarantined; lines of several files that name none are taken to share
+  one, noted `clock_assumed`.
+- Events are ordered by index, or where a stream has none by their order in the file, noted
+  `order_assumed`. Where only some have one, the others are quarantined.
+- Of lines that stand for one whole stream the first counts, and single events of that stream are
+  quarantined.
+- A total without a choice, where there are several, is that of none: noted `total_of_all_choices`.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from tokengap.adapters.bulk import BulkReader, in_order
+from tokengap.adapters.interface import Head, Intake, Sniff, wants
+from tokengap.adapters.late import LateRejects
+from tokengap.adapters.rows import BATCH_EVENTS
+from tokengap.adapters.source import Source
+from tokengap.adapters.spill import GROUP, Spill
+from tokengap.adapters.tokengap_block import Found, read_block
+from tokengap.adapters.tokengap_events import COLUMNS, Tokens
+from tokengap.adapters.tokengap_facts import says_how_it_ended
+from tokengap.adapters.tokengap_order import ORDER
+from tokengap.adapters.tokengap_streams import Call, streams_batch
+
+FACT_EVENTS: Final = 32
+"""What a line with facts, or an attempt, takes in memory, in token events."""
+
+_FOREIGN: Final = frozenset({"raw", "url_path", "read", "seq", "t_unix_ns", "metadata"})
+_TOKENS: Final = pa.schema({
+    GROUP: pa.int32(), "vantage": pa.int8(), "choice": pa.int32(), "index": pa.int64(),
+    "line": pa.int64(), "t_ns": pa.int64(), "tokens": pa.int32(), "kind": pa.int8(),
+    "clock": pa.int32(),
+})  # fmt: skip
+_FACTS: Final = pa.schema({
+    GROUP: pa.int32(), "line": pa.int64(), "digest": pa.binary(), "record": pa.binary(),
+})  # fmt: skip
+
+
+class TokengapJsonl:
+    """Reads tokengap's own log."""
+
+    name = "tokengap"
+    version = 1
+    reads = "tokengap's own JSONL: one line per event or per stream"
+    supersedes: tuple[str, ...] = ()
+    joins_files = True
+
+    def sniff(self, head: Head) -> Sniff:
+        """A request's id beside times in nanoseconds, and no sign of a capture of raw payloads."""
+        wanted = wants(head, "request_id", "t_ns|times_ns|granularity")
+        foreign = sorted(_FOREIGN.intersection(head.keys))
+        return Sniff((*wanted.missing, *(f"no {name}" for name in foreign)))
+
+    def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
+        """Streams of all files together, by the order in which their requests first appear."""
+        with Spill({"tokens": _TOKENS, "facts": _FACTS}) as spill:
+            gathered = _Gathered(spill, LateRejects(sources))
+            for source in sources:
+                gathered.add_source(source, intake)
+            yield from gathered.batches(intake)
+
+
+class _Gathered:
+    """All lines of a call, put aside until each stream's are known to be complete."""
+
+    def __init__(self, spill: Spill, late: LateRejects) -> None:
+        self._spill = spill
+        self._late = late
+        self._reader = BulkReader(COLUMNS)
+        self._attempts: dict[tuple[str, int], int] = {}
+        self._clocks: dict[str | None, int] = {None: 0}
+        self._ends_logged = False
+
+    def add_source(self, source: Source, intake: Intake) -> None:
+        """Read a file; its bad lines go to `intake`."""
+        base, end = self._late.bases[-1], 0
+        for found in in_order(partial(read_block, self._reader), source.blocks()):
+            for line, error in found.rejects:
+                intake.reject(source, line, error.reason, error.field, error.value)
+            for tokens in found.tokens:
+                self._spill.add("tokens", self._token_rows(tokens, base))
+            if found.facts:
+                self._spill.add("facts", self._fact_rows(found, base))
+            end = found.end_line
+        self._late.end_source(end)
+
+    def _attempt(self, owner: tuple[str, int]) -> int:
+        return self._attempts.setdefault(owner, len(self._attempts))
+
+    def _clock(self, name: str | None) -> int:
+        return self._clocks.setdefault(name, len(self._clocks))
+
+    def _token_rows(self, tokens: Tokens, base: int) -> pa.RecordBatch:
+        owners = np.array([self._attempt(owner) for owner in tokens.owners], np.int32)
+        clocks = np.array([self._clock(name) for name in tokens.clocks], np.int32)
+        columns = {
+            GROUP: owners[tokens.owner],
+            "vantage": tokens.vantage,
+            "choice": tokens.choice,
+            "index": tokens.index,
+            "line": tokens.line + base,
+            "t_ns": tokens.t_ns,
+            "tokens": tokens.tokens,
+            "kind": tokens.kind,
+            "clock": clocks[tokens.clock],
+        }
+        return pa.RecordBatch.from_arrays(
+            [pa.array(columns[f.name], f.type) for f in _TOKENS], schema=_TOKENS
+        )
+
+    def _fact_rows(self, found: Found, base: int) -> pa.RecordBatch:
+        rows = []
+        for line, record, digest in found.facts:
+            group = self._attempt((record.request_id or "", record.attempt or 0))
+            self._clock(record.clock)
+            self._ends_logged = self._ends_logged or says_how_it_ended(record)
+            rows.append((group, line + base, digest, msgspec.msgpack.encode(record)))
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(column, f.type)
+                for column, f in zip(zip(*rows, strict=True), _FACTS, strict=True)
+            ],
+            schema=_FACTS,
+        )
+
+    def batches(self, intake: Intake) -> Iterator[pa.RecordBatch]:
+        """The streams; what their lines contradict each other in goes to `intake` at the end."""
+        call = Call(
+            trace=intake.trace,
+            source_ids=[intake.source_id(source) for source in self._late.sources],
+            attempts=list(self._attempts),
+            clocks=list(self._clocks),
+            ends_logged=self._ends_logged,
+            late=self._late,
+        )
+        ends = self._batch_ends()
+        tokens = self._spill.read("tokens", ORDER, ends)
+        facts = self._spill.read("facts", ("line",), ends)
+        for some_tokens, some_facts in zip(tokens, facts, strict=True):
+            batch = streams_batch(some_tokens, some_facts, call)
+            if batch.num_rows:
+                yield batch
+        self._late.report(intake)
+
+    def _batch_ends(self) -> list[int]:
+        """Attempts before which a batch ends, so that each holds about `BATCH_EVENTS`."""
+        attempts = len(self._attempts)
+        weights = self._spill.sizes("tokens", attempts) + FACT_EVENTS * (
+            1 + self._spill.sizes("facts", attempts)
+        )
+        batch = np.cumsum(weights) // BATCH_EVENTS
+        return [*(np.flatnonzero(np.diff(batch)) + 1).tolist(), attempts] if attempts else []

@@ -1,0 +1,65 @@
+"""Parts of the README that are made from the code.
+
+`python -m tests.documentation` writes them, `--check` says whether they are up to date.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from tokengap.adapters import ADAPTERS
+from tokengap.cli import COMMANDS
+from tokengap.library import read_catalogue
+
+README: Final = Path(__file__).parents[1] / "README.md"
+_BLOCK: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def commands() -> str:
+    return _table(("command", "does"), [(f"`{name}`", does) for name, does in COMMANDS.items()])
+
+
+def formats() -> str:
+    return _table(("`--format`", "reads"), [(f"`{a.name}`", a.reads) for a in ADAPTERS])
+
+
+def queries() -> str:
+    catalogue = read_catalogue()
+    return _table(
+        ("query", "holds"), [(f"`{name}`", catalogue[name].summary) for name in catalogue.public]
+    )
+
+
+BLOCKS: Final[dict[str, Callable[[], str]]] = {
+    "commands": commands,
+    "formats": formats,
+    "queries": queries,
+}
+
+
+def generated(readme: str) -> str:
+    """The README with every generated block as the code has it now."""
+    return _BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}{block[3]}", readme)
+
+
+def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
+    lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
+    lines += [f"| {left} | {right} |" for left, right in rows]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    readme = README.read_text("utf-8")
+    wanted = generated(readme)
+    if "--check" in sys.argv:
+        if wanted != readme:
+            sys.stderr.write("README.md is out of date: run `python -m tests.documentation`\n")
+        return int(wanted != readme)
+    README.write_text(wanted, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
