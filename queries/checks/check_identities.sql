@@ -18,7 +18,10 @@ WITH checked AS (
         l.trace, l.request_id, l.attempt, l.choice, l.vantage,
         unnest([
             CASE WHEN l.decode_span_ns <> coalesce(list_sum(s.gaps_ns), 0) THEN 'gap_sum' END,
-            CASE WHEN l.worst_gap_ns * (l.deliveries - 1) < l.decode_span_ns THEN 'worst_gap' END,
+            CASE
+                WHEN l.worst_gap_ns::HUGEINT * (l.deliveries - 1) < l.decode_span_ns
+                    THEN 'worst_gap'
+            END,
             CASE WHEN l.ttft_ns > l.e2e_ns THEN 'e2e' END,
             CASE WHEN l.worst_gap_ns > l.decode_span_ns THEN 'hidden' END,
             CASE WHEN list_sum(s.token_counts) <> s.output_tokens THEN 'counts' END

@@ -15,7 +15,7 @@
 --   p90_ns              DOUBLE   ns        NULL without exact gaps.
 --   p99_ns              DOUBLE   ns        NULL without exact gaps.
 --   max_ns              BIGINT   ns        NULL without exact gaps.
---   other_gap_p50_ns    DOUBLE   ns        Median of the other gaps of streams with an exact one.
+--   other_gap_p50_ns    DOUBLE   ns        Median of the other gaps, negative ones left out, of streams with an exact one.
 --   is_worst_gap        BIGINT   requests  Streams whose longest gap is the handoff.
 CREATE VIEW handoff_summary AS
 WITH placed AS (
@@ -58,7 +58,7 @@ other AS (
         INNER JOIN streams AS s USING (trace, request_id, attempt, choice, vantage)
         WHERE p.handoff_gap_ns IS NOT NULL
     )
-    WHERE gap_index <> handoff_index
+    WHERE gap_index <> handoff_index AND gap_ns >= 0
     GROUP BY ALL
 )
 

@@ -19,7 +19,7 @@ CREATE VIEW gap_percentiles AS
 WITH steps AS (
     SELECT
         gap_ns >= 0 AS counts,
-        floor(1000 * log10(greatest(gap_ns, 0) + 1)) AS step,
+        floor(1000 * log10(greatest(gap_ns, 0)::DOUBLE + 1)) AS step,
         count(*) AS gaps,
         count(*) FILTER (coalesced) AS coalesced_gaps,
         max(gap_ns) AS longest_ns,
@@ -55,13 +55,13 @@ values_wanted AS (
         gap_ns,
         count(*) AS gaps,
         any_value(s.before) AS before_step,
-        floor(1000 * log10(gap_ns + 1)) AS step,
+        floor(1000 * log10(gap_ns::DOUBLE + 1)) AS step,
     FROM _judged_gaps AS g
     INNER JOIN (
         SELECT DISTINCT r.step, r.before
         FROM ranked_steps AS r
         INNER JOIN wanted AS w ON r.before <= w.above AND r.before + r.gaps > w.below
-    ) AS s ON floor(1000 * log10(greatest(g.gap_ns, 0) + 1)) = s.step
+    ) AS s ON floor(1000 * log10(greatest(g.gap_ns, 0)::DOUBLE + 1)) = s.step
     WHERE g.gap_ns >= 0
     GROUP BY gap_ns
 ),

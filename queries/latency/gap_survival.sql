@@ -12,7 +12,7 @@
 CREATE VIEW gap_survival AS
 WITH steps AS (
     SELECT
-        floor(25 * log10(gap_ns + 1)) AS step,
+        floor(25 * log10(gap_ns::DOUBLE + 1)) AS step,
         max(gap_ns) AS gap_ns,
         count(*) AS gaps,
     FROM _judged_gaps

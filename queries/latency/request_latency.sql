@@ -12,7 +12,7 @@
 --   no_handoff, inside_ttft, not_observable, handoff_undeclared
 --                              the handoff is not a gap of this stream, or nobody said where it is
 --
--- Requires: _observed
+-- Requires: _observed, _longest_of
 -- Columns:
 --   trace                   VARCHAR  -       As in streams.
 --   request_id              VARCHAR  -       As in streams.
@@ -77,9 +77,9 @@ WITH reasoned AS (
     SELECT
         *,
         CASE
+            WHEN tokens = 0 AND NOT ended THEN 'no_token'
             WHEN first_token_ns IS NULL AND lost THEN 'events_lost'
-            WHEN first_token_ns IS NULL AND ended THEN 'ended_early'
-            WHEN deliveries = 0 THEN 'no_token'
+            WHEN unbegun AND ended THEN 'ended_early'
             WHEN first_token_ns IS NULL THEN 'aggregate'
             WHEN origin_ns IS NULL THEN 'origin_missing'
             WHEN first_token_ns < origin_ns THEN 'non_monotonic'
@@ -87,8 +87,7 @@ WITH reasoned AS (
         END AS ttft_reason,
         CASE
             WHEN gaps_reason IS NOT NULL THEN gaps_reason
-            WHEN output_tokens < deliveries OR output_tokens IS NULL OR first_tokens IS NULL
-                THEN 'split_unknown'
+            WHEN tokens IS NULL OR first_tokens IS NULL THEN 'split_unknown'
         END AS tpot_reason,
         CASE
             WHEN gaps_reason IS NOT NULL THEN gaps_reason
@@ -101,22 +100,24 @@ WITH reasoned AS (
             WHEN coalesced THEN 'coalesced_reads'
         END AS gap_percentiles_reason,
         CASE
-            WHEN deliveries = 0 AND NOT ended THEN 'no_token'
+            WHEN tokens = 0 AND NOT ended THEN 'no_token'
             WHEN ended THEN 'ended_early'
             WHEN origin_ns IS NULL THEN 'origin_missing'
+            WHEN decode_span_ns < 0 OR last_ns < origin_ns THEN 'non_monotonic'
             WHEN lost THEN 'events_lost'
             WHEN last_ns IS NULL THEN 'end_missing'
-            WHEN decode_span_ns < 0 OR last_ns < origin_ns THEN 'non_monotonic'
         END AS e2e_reason,
         CASE
             WHEN handoff_source = 'none' THEN 'no_handoff'
             WHEN last_prefill_token IS NULL THEN 'handoff_undeclared'
             WHEN last_prefill_token = 0 THEN 'inside_ttft'
-            WHEN output_tokens <= last_prefill_token AND NOT ended THEN 'no_handoff'
+            WHEN tokens <= last_prefill_token AND NOT ended THEN 'no_handoff'
+            WHEN lost THEN 'events_lost'
+            WHEN ended
+                AND coalesce(tokens <= last_prefill_token OR deliveries <= handoff_index, unbegun)
+                THEN 'ended_early'
             WHEN body THEN 'not_streamed'
             WHEN deliveries IS NULL THEN 'aggregate'
-            WHEN lost THEN 'events_lost'
-            WHEN ended AND deliveries <= coalesce(handoff_index, 1) THEN 'ended_early'
             WHEN deliveries = 1 OR (handoff_index IS NULL AND token_counts IS NOT NULL)
                 THEN 'not_observable'
             WHEN handoff_index IS NULL THEN 'split_unknown'
@@ -130,18 +131,23 @@ measured AS (
     SELECT
         *,
         first_token_ns - origin_ns AS to_first_ns,
+        -- All tokens of a body came into being while it was waited for.
+        CASE WHEN ttft_reason = 'not_streamed' THEN first_token_ns - origin_ns END AS body_ns,
+        CASE WHEN last_ns IS NOT NULL THEN open_wait_ns END AS last_wait_ns,
+        coalesce(last_ns, first_token_ns) AS seen_ns,
         CASE
             WHEN tpot_reason IS NULL OR tpot_reason IN ('split_unknown', 'aggregate')
                 THEN decode_span_ns
         END AS tpot_span_ns,
         CASE
-            WHEN tpot_reason IN ('not_streamed', 'aggregate') THEN output_tokens - 1
-            WHEN output_tokens >= deliveries THEN output_tokens - coalesce(first_tokens, 1)
+            WHEN tpot_reason IN ('not_streamed', 'aggregate') THEN tokens - 1
+            WHEN tpot_reason IS NULL OR tpot_reason = 'split_unknown'
+                THEN tokens - coalesce(first_tokens, 1)
         END AS most_tokens,
         CASE
-            WHEN tpot_reason IS NULL THEN output_tokens - first_tokens
-            WHEN tpot_reason = 'not_streamed' THEN output_tokens - 1
-            ELSE coalesce(deliveries - 1, 1)
+            WHEN tpot_reason IS NULL THEN tokens - first_tokens
+            WHEN tpot_reason = 'split_unknown' THEN deliveries - 1
+            WHEN tpot_reason IN ('not_streamed', 'aggregate') THEN 1
         END AS least_tokens,
         list_position(gaps_ns, longest_ns)::BIGINT AS longest_index,
         CASE
@@ -150,7 +156,7 @@ measured AS (
         END AS own,
         CASE
             WHEN token_counts IS NOT NULL THEN list_sum(token_counts[1:handoff_index + 1])
-            WHEN deliveries = output_tokens THEN handoff_index + 1
+            WHEN deliveries = tokens THEN handoff_index + 1
         END AS tokens_past_handoff,
     FROM reasoned
 ),
@@ -159,16 +165,18 @@ bounded AS (
     SELECT
         *,
         CASE WHEN tpot_reason = 'not_streamed' THEN 0 ELSE tpot_span_ns END AS tpot_low_span_ns,
-        CASE WHEN tpot_reason = 'not_streamed' THEN to_first_ns ELSE tpot_span_ns END
+        CASE WHEN tpot_reason = 'not_streamed' THEN body_ns ELSE tpot_span_ns END
             AS tpot_high_span_ns,
         CASE
             WHEN worst_gap_reason IS NULL OR worst_gap_reason = 'smeared' THEN longest_ns
             WHEN worst_gap_reason IN ('not_streamed', 'single_delivery') THEN 0
-            WHEN worst_gap_reason = 'aggregate'
-                THEN -(-decode_span_ns // nullif(output_tokens - 1, 0))
-            WHEN worst_gap_reason = 'ended_early' AND deliveries = 0 THEN NULL
-            WHEN worst_gap_reason IN ('ended_early', 'open_wait', 'events_lost')
-                THEN greatest(longest_ns, open_wait_ns)
+            WHEN worst_gap_reason = 'aggregate' AND decode_span_ns IS NOT NULL THEN
+                greatest(coalesce(_longest_of(tokens - 1, decode_span_ns), 0), last_wait_ns)
+            WHEN worst_gap_reason IN ('ended_early', 'open_wait')
+                THEN greatest(longest_ns, last_wait_ns)
+            -- Deliveries that were lost may have parted any pause that was seen.
+            WHEN worst_gap_reason = 'events_lost'
+                THEN _longest_of(tokens - deliveries + 1, greatest(longest_ns, last_wait_ns))
         END AS worst_gap_low_ns,
     FROM measured
 )
@@ -205,7 +213,7 @@ SELECT
     most_tokens::BIGINT AS tpot_low_tokens,
     tpot_high_span_ns,
     least_tokens AS tpot_high_tokens,
-    CASE WHEN tpot_reason IS NULL THEN decode_span_ns / least_tokens END AS tpot_ns,
+    CASE WHEN tpot_reason IS NULL THEN decode_span_ns / nullif(least_tokens, 0) END AS tpot_ns,
     coalesce(tpot_low_span_ns / nullif(most_tokens, 0), tpot_low_span_ns * 0.0) AS tpot_low_ns,
     tpot_high_span_ns / nullif(least_tokens, 0) AS tpot_high_ns,
     tpot_reason,
@@ -217,15 +225,15 @@ SELECT
     worst_gap_low_ns,
     CASE
         WHEN worst_gap_reason IS NULL THEN longest_ns
-        WHEN worst_gap_reason IN ('aggregate', 'smeared') THEN decode_span_ns
-        WHEN worst_gap_reason = 'not_streamed' THEN to_first_ns
+        WHEN worst_gap_reason IN ('aggregate', 'smeared') AND NOT ended THEN decode_span_ns
+        WHEN worst_gap_reason = 'not_streamed' AND NOT ended THEN body_ns
     END AS worst_gap_high_ns,
     worst_gap_reason,
     CASE WHEN NOT non_monotonic THEN longest_index END AS worst_gap_index,
     CASE
-        WHEN non_monotonic THEN NULL
+        WHEN non_monotonic OR lost THEN NULL
         WHEN token_counts IS NOT NULL THEN list_sum(token_counts[1:longest_index])::BIGINT
-        WHEN deliveries = output_tokens THEN longest_index
+        WHEN deliveries = tokens THEN longest_index
     END AS worst_gap_after_token,
     gaps_ns[1] AS first_gap_ns,
     -- A percentile of integers at these positions has at most two decimals: rounding is exact.
@@ -234,27 +242,33 @@ SELECT
     round(own[3], 2) AS gap_p99_ns,
     gap_percentiles_reason,
     CASE
-        WHEN gaps_reason IS NOT NULL THEN NULL
+        WHEN non_monotonic OR lost OR body THEN NULL
         WHEN first_tokens > 1 THEN 0
         WHEN first_tokens = 1 THEN gaps_ns[1]
     END AS second_token_ns,
     CASE WHEN e2e_reason IS NULL THEN last_ns - origin_ns END AS e2e_ns,
     CASE
         WHEN e2e_reason IS NULL THEN last_ns - origin_ns
-        WHEN e2e_reason IN ('ended_early', 'events_lost')
-            THEN greatest(last_ns, stream_close_ns) - origin_ns
+        WHEN e2e_reason = 'ended_early' THEN greatest(last_ns, stream_close_ns) - origin_ns
+        WHEN e2e_reason IN ('events_lost', 'end_missing') THEN seen_ns - origin_ns
     END AS e2e_low_ns,
-    CASE WHEN e2e_reason IS NULL THEN last_ns - origin_ns END AS e2e_high_ns,
+    CASE
+        WHEN e2e_reason IS NULL THEN last_ns - origin_ns
+        -- The terminator of a completed stream comes after its last token.
+        WHEN e2e_reason IN ('events_lost', 'end_missing') AND stream_close_ns >= seen_ns
+            THEN stream_close_ns - origin_ns
+    END AS e2e_high_ns,
     e2e_reason,
     CASE WHEN e2e_reason IS NULL THEN (last_ns - origin_ns) / nullif(output_tokens, 0) END
         AS e2e_per_token_ns,
     first_answer_ns - origin_ns AS first_answer_ns,
     CASE
         WHEN gaps_reason IS NOT NULL THEN NULL
-        WHEN last_prefill_token = 0 AND tpot_reason IS NULL THEN decode_span_ns / least_tokens
+        WHEN last_prefill_token = 0 AND tpot_reason IS NULL
+            THEN decode_span_ns / nullif(least_tokens, 0)
         WHEN handoff_index < deliveries THEN
             (decode_span_ns - list_sum(gaps_ns[1:handoff_index])::BIGINT)
-            / nullif(output_tokens - tokens_past_handoff, 0)
+            / nullif(tokens - tokens_past_handoff, 0)
     END AS steady_tpot_ns,
     last_prefill_token,
     handoff_source,
@@ -262,7 +276,7 @@ SELECT
     CASE WHEN handoff_gap_reason IS NULL THEN gaps_ns[handoff_index] END AS handoff_gap_ns,
     CASE
         WHEN handoff_gap_reason IS NULL THEN gaps_ns[handoff_index]
-        WHEN handoff_gap_reason = 'ended_early' AND deliveries > 0 THEN open_wait_ns
+        WHEN handoff_gap_reason = 'ended_early' AND deliveries = handoff_index THEN open_wait_ns
     END AS handoff_gap_low_ns,
     handoff_gap_reason,
     non_monotonic,

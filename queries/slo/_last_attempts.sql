@@ -1,8 +1,9 @@
 -- _last_attempts: the streams that a user's experience is judged by (one row per stream).
 --
 -- The last attempt of every request, at the declared vantage, else at the outermost one that the
--- logs hold: numbers of two vantages are never pooled. What the user waits for runs from the first attempt's origin; across two clocks that
--- wait is not known.
+-- logs hold: numbers of two vantages are never pooled. What the user waits for runs from the first
+-- attempt's origin, and from when that one was planned. Where the wait between the two attempts is
+-- not known, the last one's own wait is a lower bound: it began after the first.
 --
 -- Requires: request_latency
 CREATE VIEW _last_attempts AS
@@ -10,6 +11,7 @@ WITH seen AS (
     SELECT
         *,
         list_position(['client', 'gateway', 'engine'], vantage) AS depth,
+        attempt = min(attempt) OVER (PARTITION BY trace, request_id, vantage) AS is_first,
     FROM request_latency
     WHERE vantage = coalesce(declared_vantage(), vantage)
 ),
@@ -17,9 +19,9 @@ WITH seen AS (
 last_seen AS (
     SELECT
         *,
-        arg_min(origin_ns, attempt) OVER request AS first_origin_ns,
-        arg_min(clock, attempt) OVER request AS first_clock,
-        min(attempt) OVER request AS first_attempt,
+        min(origin_ns) FILTER (is_first) OVER request AS first_origin_ns,
+        min(clock) FILTER (is_first) OVER request AS first_clock,
+        max(dispatch_wait_ns) FILTER (is_first) OVER request AS first_dispatch_ns,
     FROM seen
     WINDOW request AS (PARTITION BY trace, request_id, vantage)
     QUALIFY
@@ -27,26 +29,40 @@ last_seen AS (
         AND depth = min(depth) OVER ()
 ),
 
+placed AS (
+    SELECT
+        *,
+        CASE
+            WHEN is_first THEN NULL
+            WHEN clock IS DISTINCT FROM first_clock THEN 'clock_unrelated'
+            WHEN origin_ns IS NULL OR first_origin_ns IS NULL THEN 'origin_missing'
+            WHEN origin_ns < first_origin_ns THEN 'non_monotonic'
+        END AS retry_reason,
+    FROM last_seen
+),
+
 retried AS (
     SELECT
         *,
         CASE
-            WHEN attempt = first_attempt THEN 0
-            WHEN clock IS NOT DISTINCT FROM first_clock THEN origin_ns - first_origin_ns
+            WHEN is_first OR retry_reason IS NOT NULL THEN 0
+            ELSE origin_ns - first_origin_ns
         END AS retry_ns,
-    FROM last_seen
+    FROM placed
 )
 
 SELECT
-    * EXCLUDE (depth, first_clock, first_origin_ns, first_attempt, retry_ns) REPLACE (
-        ttft_ns + retry_ns AS ttft_ns,
+    * EXCLUDE (
+        depth, is_first, first_origin_ns, first_clock, first_dispatch_ns, retry_reason, retry_ns
+    ) REPLACE (
+        first_dispatch_ns AS dispatch_wait_ns,
+        CASE WHEN retry_reason IS NULL THEN ttft_ns + retry_ns END AS ttft_ns,
         ttft_low_ns + retry_ns AS ttft_low_ns,
-        ttft_high_ns + retry_ns AS ttft_high_ns,
-        coalesce(ttft_reason, CASE WHEN retry_ns IS NULL THEN 'clock_unrelated' END)
-            AS ttft_reason,
-        e2e_ns + retry_ns AS e2e_ns,
+        CASE WHEN retry_reason IS NULL THEN ttft_high_ns + retry_ns END AS ttft_high_ns,
+        coalesce(ttft_reason, retry_reason) AS ttft_reason,
+        CASE WHEN retry_reason IS NULL THEN e2e_ns + retry_ns END AS e2e_ns,
         e2e_low_ns + retry_ns AS e2e_low_ns,
-        e2e_high_ns + retry_ns AS e2e_high_ns,
-        coalesce(e2e_reason, CASE WHEN retry_ns IS NULL THEN 'clock_unrelated' END) AS e2e_reason
+        CASE WHEN retry_reason IS NULL THEN e2e_high_ns + retry_ns END AS e2e_high_ns,
+        coalesce(e2e_reason, retry_reason) AS e2e_reason
     ),
 FROM retried;

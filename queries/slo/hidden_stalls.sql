@@ -45,7 +45,8 @@ SELECT
     worst_gap_index,
     worst_gap_after_token,
     deliveries,
-    worst_gap_index = handoff_index AS is_handoff,
+    CASE WHEN handoff_source = 'none' THEN false ELSE worst_gap_index = handoff_index END
+        AS is_handoff,
 FROM stalled
 INNER JOIN _judged USING (trace, request_id, attempt, vantage)
 QUALIFY row_number() OVER (

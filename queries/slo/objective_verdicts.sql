@@ -29,9 +29,9 @@ bounds AS (
         CASE statistic
             WHEN 'ttft' THEN ttft_low_ns
             WHEN 'tpot' THEN tpot_low_span_ns
-            WHEN 'gap_p50' THEN round(gap_p50_ns * 100)::BIGINT
-            WHEN 'gap_p90' THEN round(gap_p90_ns * 100)::BIGINT
-            WHEN 'gap_p99' THEN round(gap_p99_ns * 100)::BIGINT
+            WHEN 'gap_p50' THEN round(gap_p50_ns * 100)::HUGEINT
+            WHEN 'gap_p90' THEN round(gap_p90_ns * 100)::HUGEINT
+            WHEN 'gap_p99' THEN round(gap_p99_ns * 100)::HUGEINT
             WHEN 'worst_gap' THEN worst_gap_low_ns
             WHEN 'handoff_gap' THEN handoff_gap_low_ns
             WHEN 'e2e' THEN e2e_low_ns

@@ -13,7 +13,7 @@
 --   vantage        VARCHAR    -       Where it was judged.
 --   deployment     VARCHAR    -       As in streams.
 --   status         VARCHAR    -       The worst of its choices'.
---   output_tokens  BIGINT     tokens  Over all choices; NULL if unknown.
+--   output_tokens  BIGINT     tokens  Over all choices; NULL if unknown of one.
 --   offered        BOOLEAN    -       Counts in the denominator.
 --   good           BOOLEAN    -       Counts in the numerator.
 --   met            VARCHAR[]  -       Statistics whose limit it met.
@@ -35,7 +35,9 @@ WITH requests AS (
                 status
             )
         ) AS status,
-        sum(output_tokens)::BIGINT AS output_tokens,
+        CASE WHEN count(output_tokens) = count(*) THEN sum(output_tokens)::BIGINT END
+            AS output_tokens,
+        bool_or(coalesce(output_tokens > 0, coalesce(last_ns, ttft_ns) IS NOT NULL)) AS has_token,
     FROM _judged
     GROUP BY ALL
 ),
@@ -62,8 +64,7 @@ per_request AS (
 
 judged AS (
     SELECT
-        r.* EXCLUDE (output_tokens),
-        r.output_tokens,
+        r.*,
         coalesce(v.met, []) AS met,
         coalesce(v.missed, []) AS missed,
         coalesce(v.unknown, []) AS unknown,
@@ -85,8 +86,7 @@ SELECT
     output_tokens,
     status NOT IN ('in_flight', 'cancelled') OR (status = 'cancelled' AND len(missed) > 0)
         AS offered,
-    status = 'completed' AND coalesce(output_tokens > 0, true) AND len(missed) + len(unknown) = 0
-        AS good,
+    status = 'completed' AND has_token AND len(missed) + len(unknown) = 0 AS good,
     met,
     missed,
     unknown,

@@ -47,8 +47,10 @@ spread AS (
         *,
         row_number() OVER (ORDER BY tpot_high_ns DESC, trace, request_id) AS number,
         count(*) OVER () AS total,
-        32 * (x - min(x) OVER ()) / nullif(max(x) OVER () - min(x) OVER (), 0) AS x_steps,
-        32 * (y - min(y) OVER ()) / nullif(max(y) OVER () - min(y) OVER (), 0) AS y_steps,
+        min(x) OVER () AS x_least,
+        max(x) OVER () AS x_most,
+        min(y) OVER () AS y_least,
+        max(y) OVER () AS y_most,
     FROM placed
 ),
 
@@ -56,8 +58,8 @@ celled AS (
     SELECT
         *,
         CASE WHEN total <= most_marks OR number = 1 THEN number ELSE 0 END AS single,
-        floor(x_steps) AS x_cell,
-        floor(y_steps) AS y_cell,
+        floor(32 * (x - x_least) / nullif(x_most - x_least, 0)) AS x_cell,
+        floor(32 * (y - y_least) / nullif(y_most - y_least, 0)) AS y_cell,
     FROM spread
 ),
 

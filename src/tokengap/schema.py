@@ -26,8 +26,8 @@ STATUSES: Final = (
 GRANULARITIES: Final = ("token", "chunk", "step", "aggregate")
 COUNT_SOURCES: Final = ("usage", "token_ids", "events", "retokenised", "requested")
 
-TIME_LIMIT_NS: Final = 2**62
-"""A stamp outside +-TIME_LIMIT_NS is refused: differences of two stamps then fit int64."""
+TIME_LIMIT_NS: Final = 2**62 - 1
+"""A stamp outside +-TIME_LIMIT_NS is refused: the difference of any two then fits int64."""
 
 
 @dataclass(frozen=True)

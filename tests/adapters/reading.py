@@ -55,9 +55,14 @@ def _encoded(line: object) -> bytes:
     return (line if isinstance(line, str) else json.dumps(line)).encode()
 
 
-def sample_lines(path: Path) -> list[Any]:
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return [json.loads(line) for line in data.splitlines()]
+def unpacked(path: Path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+def records(path: Path) -> list[Any]:
+    """The JSON lines of a file, as the standard library reads them."""
+    return [json.loads(line) for line in unpacked(path).splitlines()]
 
 
 def times(row: Row) -> list[int]:

@@ -94,7 +94,7 @@ def test_numbers_that_are_not_finite_pass_on_request_only() -> None:
     assert refusal(b'{"a": NaN', non_finite=True).reason.startswith("not JSON")
 
 
-@pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], 2**62 + 1, -(2**62) - 1])
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, [1], 2**62, -(2**62)])
 def test_a_stamp_is_an_integer_within_limits(value: object) -> None:
     with pytest.raises(LineError) as caught:
         time_ns(value, "t_ns")
@@ -102,7 +102,7 @@ def test_a_stamp_is_an_integer_within_limits(value: object) -> None:
     assert caught.value.value == value
 
 
-@pytest.mark.parametrize("value", [0, -5, 2**62, -(2**62), 1_795_951_384_724_246_852])
+@pytest.mark.parametrize("value", [0, -5, 2**62 - 1, 1 - 2**62, 1_795_951_384_724_246_852])
 def test_a_stamp_is_kept_to_the_nanosecond(value: int) -> None:
     assert time_ns(value, "t_ns") == optional_time_ns(value, "t_ns") == value
 

@@ -2,6 +2,11 @@ import pytest
 
 from tokengap.adapters.outcomes import error_kind, status_of_exception, status_of_http
 
+TRACEBACK = """Traceback (most recent call last):
+  File "/opt/venv/lib/a.py", line 1, in b
+aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host 127.0.0.1
+"""
+
 
 @pytest.mark.parametrize(
     ("code", "status"),
@@ -31,12 +36,7 @@ def test_a_client_that_gave_up_waiting_timed_out(kind: str, status: str) -> None
         ("ClientPayloadError('not completed')", "ClientPayloadError"),
         ("TimeoutError", "TimeoutError"),
         ("Bad Request", "Bad Request"),
-        (
-            "Traceback (most recent call last):\n"
-            '  File "/opt/venv/lib/a.py", line 1, in b\n'
-            "aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host 127.0.0.1\n",
-            "ClientConnectorError",
-        ),
+        (TRACEBACK, "ClientConnectorError"),
         ("x " * 100, ("x " * 100)[:80]),
         ("", ""),
     ],

@@ -57,7 +57,7 @@ class BulkReader:
         self._learned: dict[str, pa.DataType] = {}
 
     def chunks(self, block: Block) -> Iterator[Chunk]:
-        """The block's lines in order; `learn` from a chunk without rows before the next is taken."""
+        """The block's lines in order; `learn` from a chunk without rows before taking the next."""
         rows = self._parse(block.data)
         if rows is not None:
             yield Chunk(block, rows)

@@ -1,4 +1,4 @@
-"""Lines that are good on their own and turn out bad only beside others, possibly of another file."""
+"""Lines that are good on their own and turn out bad beside others, possibly of another file."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

@@ -100,7 +100,7 @@ def time_ns(value: object, field: str) -> int:
     """Return `value` if it is an integer nanosecond stamp within +-`TIME_LIMIT_NS`."""
     if type(value) is int and -TIME_LIMIT_NS <= value <= TIME_LIMIT_NS:
         return value
-    raise LineError(f"{field}: whole nanoseconds within +-2^62 expected", field, value)
+    raise LineError(f"{field}: whole nanoseconds below 2^62 expected", field, value)
 
 
 def optional_time_ns(value: object, field: str) -> int | None:

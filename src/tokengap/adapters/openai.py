@@ -89,7 +89,7 @@ class Choice(msgspec.Struct):
     delta: Delta | None = None
     message: Delta | None = None
     finish_reason: str | None = None
-    token_ids: list[int] | None = None
+    token_ids: list[Any] | None = None
 
     @property
     def has_role(self) -> bool:
@@ -110,8 +110,8 @@ class Choice(msgspec.Struct):
 class Payload(msgspec.Struct):
     """One event, or one body. `choices` is empty on a usage event and missing on an error."""
 
-    id: str | None = None
-    object: str | None = None
+    id: Any = None
+    object: Any = None
     choices: list[Choice] | None = None
     usage: Usage | None = None
     error: Any = None

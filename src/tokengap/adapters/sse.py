@@ -28,7 +28,7 @@ class Capture:
         self._intake = intake
         self._clock = intake.source_id(source)
         self._open: dict[str, Exchange] = {}
-        self._attempts: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()  # the one thing that grows with the file
         self._wall_ahead_ns = array("q")
         self._last_ns: int | None = None
 
@@ -61,13 +61,22 @@ class Capture:
             raise LineError("request_id: missing", "request_id")
         before = self._open.get(entry.request_id)
         if entry.kind == "request":
-            self._open[entry.request_id] = self._begin(entry, t_ns, line)
-            if before is not None:
-                before.outcome = before.outcome or "eof"
-            return before
+            return self._replace(before, entry, t_ns, line)
         exchange = before or self._begin_unseen(entry.request_id, line)
         exchange.take(entry, t_ns)
         return self._open.pop(entry.request_id) if entry.kind == "end" else None
+
+    def _replace(
+        self, before: Exchange | None, entry: Entry, t_ns: int, line: Line
+    ) -> Exchange | None:
+        """Open the request; return the attempt of the same id that was still open."""
+        if before is not None and before.request.sent_ns == t_ns:
+            before.note("duplicate_dropped")
+            return None
+        self._open[entry.request_id or ""] = self._begin(entry, t_ns, line)
+        if before is not None:
+            before.outcome = before.outcome or "eof"
+        return before
 
     def _begin(self, entry: Entry, t_ns: int, line: Line) -> Exchange:
         if entry.t_unix_ns is not None:
@@ -106,7 +115,7 @@ class Capture:
 
     def _note_loss(self, entry: Entry | None) -> None:
         """Note a loss: an unread line that names no request may belong to any open one."""
-        if entry is None:
+        if entry is None or entry.request_id is None:
             for exchange in self._open.values():
                 exchange.note("events_lost")
         elif entry.kind in ("data", "body") and entry.request_id in self._open:

@@ -86,7 +86,7 @@ class Exchange:
     def _take_body(self, raw: str, t_ns: int) -> None:
         self.request.stream_close_ns = t_ns
         if self.http_status is not None and self.http_status >= HTTP_ERROR:
-            self.request.error_kind = _error_type(raw) or f"http_{self.http_status}"
+            self.request.error_kind = _error_type(raw)
         else:
             self.request.streamed = False
             self.transcript.add(t_ns, raw)
@@ -110,20 +110,22 @@ class Exchange:
 
     def streams(self) -> Iterator[Stream]:
         """Yield what it amounts to: one stream per choice."""
-        request = self.request
         if self.transcript.done_ns is not None:
-            request.stream_close_ns = self.transcript.done_ns
-        request.status = self._status()
-        return self.transcript.streams(request)
+            self.request.stream_close_ns = self.transcript.done_ns
+        self._judge()
+        return self.transcript.streams(self.request)
 
-    def _status(self) -> str:
-        if self.outcome == "http_error" or (self.http_status or 0) >= HTTP_ERROR:
-            if self.request.error_kind is None:
-                self.request.error_kind = f"http_{self.http_status}"
-            return status_of_http(self.http_status or HTTP_ERROR)
-        if self.outcome == "exception":
-            return status_of_exception(self.request.error_kind or "")
-        return ENDED.get(self.outcome or "", "in_flight")
+    def _judge(self) -> None:
+        """Set the status by how the exchange ended; the answer itself may know better."""
+        request, code = self.request, self.http_status or 0
+        if self.outcome == "http_error" or code >= HTTP_ERROR:
+            request.status = status_of_http(code)
+            request.error_kind = request.error_kind or (f"http_{code}" if code else "http_error")
+        elif self.outcome == "exception":
+            request.error_kind = request.error_kind or "exception"
+            request.status = status_of_exception(request.error_kind)
+        else:
+            request.status = ENDED.get(self.outcome or "", "in_flight")
 
 
 def _error_type(raw: str) -> str | None:

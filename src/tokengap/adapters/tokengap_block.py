@@ -85,6 +85,6 @@ def _without_times(record: Record) -> tuple[Record, bytes | None]:
     if not record.is_stream:
         return record, None
     times = msgspec.msgpack.encode((record.times_ns, record.token_counts))
-    observed = None if record.times_ns is None else []
+    observed: list[int] | None = None if record.times_ns is None else []
     facts = msgspec.structs.replace(record, times_ns=observed, token_counts=None)
     return facts, hashlib.sha256(times).digest()

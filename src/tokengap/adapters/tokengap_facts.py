@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from tokengap.adapters.tokengap_line import ENDS, FACTS, TOKEN_KINDS, Record
+from tokengap.adapters.tokengap_line import ENDS, FACTS, Record
 from tokengap.schema import ORIGINS
 
 _COLLECTED: Final = frozenset({"ids", "labels", "marks", "stages", "reported"})
@@ -14,9 +14,9 @@ _COMBINED: Final = frozenset({
     "last_prefill_token", "handoff_source", "streamed",
 })  # fmt: skip
 _COPIED: Final = sorted(FACTS - _COLLECTED - _COMBINED)
-"""Fields that become a column of their own name."""
-
-_NO_HANDOFF: Final = -1
+_STATED: Final = (
+    *_COPIED, "total_tokens", "total_source", "last_prefill_token", "handoff_source", "streamed",
+)  # fmt: skip
 
 
 def says_how_it_ended(record: Record) -> bool:
@@ -26,7 +26,7 @@ def says_how_it_ended(record: Record) -> bool:
 
 
 class Facts:
-    """Collects lines in file order. Where two differ, the first stands and `fact_conflict` is noted."""
+    """Collects lines in file order; where two differ the first stands, noted `fact_conflict`."""
 
     def __init__(self) -> None:
         self.notes: set[str] = set()
@@ -63,13 +63,16 @@ class Facts:
         if of_all_choices:
             self.notes.add("total_of_all_choices")
             return
-        source = record.token_count_source or "usage"
-        self.state("total", (record.output_tokens, source))
+        self.state("total_tokens", record.output_tokens)
+        self.state("total_source", record.token_count_source or "usage")
 
     def _hand_off(self, record: Record) -> None:
-        if record.handoff_source == "none":
-            self.state("handoff", _NO_HANDOFF)
-        self.state("handoff", record.last_prefill_token)
+        if self._stated.get("handoff_source") != "none":
+            self.state("last_prefill_token", record.last_prefill_token)
+        if record.last_prefill_token is not None:
+            self.state("handoff_source", "log")
+        elif record.handoff_source == "none":
+            self.state("handoff_source", "none")
 
     def _collect(self, record: Record) -> None:
         for field, texts in self._texts.items():
@@ -86,40 +89,26 @@ class Facts:
         """False if the log holds no delivery times of this stream."""
         return self._whole is None or self._whole.times_ns is not None
 
-    @property
-    def total(self) -> tuple[int | None, str | None]:
-        """Tokens of the whole stream as stated, and by what they were counted."""
-        found: tuple[int | None, str | None] = self._stated.get("total", (None, None))
-        return found
-
-    @property
-    def streamed(self) -> bool:
-        return bool(self._stated.get("streamed", True))
-
     def columns(self, *, clock: str, delivered: bool, ends_logged: bool) -> dict[str, Any]:
         """Values of a `rows.Stream`, under its names."""
         marks = sorted(set(self._marks), key=lambda mark: (mark[1], mark[0]))
         if len(marks) < len(self._marks):
             self.notes.add("duplicate_dropped")
-        ends = [(t_ns, kind) for kind, t_ns in marks if kind in ENDS]
-        columns = {name: self._stated[name] for name in _COPIED if name in self._stated}
-        columns.setdefault("stream_close_ns", max(ends)[0] if ends else None)
-        columns["status"] = self._status([kind for _, kind in marks], delivered, ends_logged)
-        handoff = self._stated.get("handoff")
-        if handoff is not None:
-            columns["handoff_source"] = "none" if handoff == _NO_HANDOFF else "log"
-            columns["last_prefill_token"] = None if handoff == _NO_HANDOFF else handoff
+        ends = [t_ns for kind, t_ns in marks if kind in ENDS]
+        status = self._status([kind for kind, _ in marks], delivered, ends_logged)
         stages = [_stage(stage, clock) for stage in self._lists["stages"]]
-        total, source = self.total
-        return columns | self._texts | {
-            "marks": marks, "stages": stages or None, "reported": self._lists["reported"] or None,
-            "total_tokens": total, "total_source": source, "streamed": self.streamed, "clock": clock,
+        return {
+            "stream_close_ns": ends[-1] if ends else None,
+            **{name: self._stated[name] for name in _STATED if name in self._stated},
+            **self._texts,
+            "clock": clock, "status": status, "marks": marks, "stages": stages or None,
+            "reported": self._lists["reported"] or None,
         }  # fmt: skip
 
     def _status(self, kinds: list[str], delivered: bool, ends_logged: bool) -> str:
         """How the stream ended: as stated, else by its first end mark, of which an error wins."""
-        ends = [ENDS[kind] for kind in kinds if kind in ENDS]
-        found = "failed" if "failed" in ends else next(iter(ends), None)
+        statuses = [ENDS[kind] for kind in kinds if kind in ENDS]
+        found = "failed" if "failed" in statuses else next(iter(statuses), None)
         if found is None and "finish" in kinds:
             found = "completed"
         stated: str | None = self._stated.get("status")

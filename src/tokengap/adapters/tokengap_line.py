@@ -173,7 +173,7 @@ def _check_shape(record: Record, fields: Mapping[str, object]) -> None:
         _check_stream(record, fields)
         return
     if record.times_ns is not None:
-        raise LineError("t_ns and times_ns: a line is one event or one stream", "times_ns")
+        raise LineError("times_ns: beside t_ns; a line is one event or one stream", "times_ns")
     _refuse(record, fields, _STREAM_ONLY, "a whole stream, a line with times_ns")
     if record.n_tokens is not None and (record.n_tokens > 0) != record.carries_tokens:
         rule = (

@@ -46,6 +46,7 @@ class Said:
 
     @property
     def place(self) -> Place:
+        """Where the line's clock rules."""
         return self.group, self.vantage
 
     @property

@@ -1,64 +1,16 @@
-"""One request's answer, event by event, and the streams it amounts to: one per choice.
-
-Which events carry tokens, and how many, is taken from the best there is:
-
-1. running usage, if it counts every event that has text;
-2. token ids, likewise;
-3. events with text; those with empty text only where they make the number of events equal usage.
-
-A proxy that hands on the prefill side's token writes the first event itself, without any count:
-that event is one token.
-"""
+"""One request's answer, event by event, and the streams it amounts to: one per choice."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-import msgspec
-
+from tokengap.adapters.content import Content, Event, Events, contents
 from tokengap.adapters.openai import DONE, Choice, Part, Payload, Usage, parse
 from tokengap.adapters.rows import Stream
 
 EMPTY_LEFT_OUT: Final = "empty_text_left_out"
 """Quality note: no usage says whether the events with empty text were tokens; none was counted."""
-
-
-class Event(msgspec.Struct, gc=False):
-    """One choice's share of one event."""
-
-    t_ns: int
-    part: Part
-    has_text: bool
-    is_role: bool
-    is_finish: bool
-    running_tokens: int | None
-    id_tokens: int | None
-
-    def may_be_token(self, *, finish_too: bool = True) -> bool:
-        """Tell an empty text, which a token may stand behind, from a mark."""
-        return self.part is Part.EMPTY and not self.is_role and (finish_too or not self.is_finish)
-
-    @property
-    def mark(self) -> str:
-        """What to call it where it carries no token."""
-        if self.is_role:
-            return "role"
-        return "finish" if self.is_finish else "empty"
-
-
-Events = list[Event]
-
-
-@dataclass(frozen=True)
-class Content:
-    """Tokens of each event of a choice, 0 for a mark.
-
-    source: what said so; None if only events were counted, each one token or more.
-    """
-
-    counts: list[int]
-    source: str | None = None
 
 
 class Transcript:
@@ -86,7 +38,8 @@ class Transcript:
         self._marks.append((kind, t_ns))
 
     def _add(self, t_ns: int, payload: Payload) -> None:
-        self._sse_id = self._sse_id or payload.id
+        if self._sse_id is None and isinstance(payload.id, str):
+            self._sse_id = payload.id
         running_tokens = None
         if payload.usage is not None:
             self._usage = payload.usage
@@ -115,9 +68,9 @@ class Transcript:
         `base.status` holds unless the answer knows better: an error object in it means failed, a
         finish reason or the terminator means completed.
         """
-        contents = _contents(self._events, self._usage.completion_tokens)
-        for choice, content in sorted(contents.items()) or [(0, Content([]))]:
-            yield self._stream(base, choice, content, alone=len(contents) <= 1)
+        found = contents(self._events, self._usage.completion_tokens)
+        for choice, content in sorted(found.items()) or [(0, Content([]))]:
+            yield self._stream(base, choice, content, alone=len(found) <= 1)
 
     def _stream(self, base: Stream, choice: int, content: Content, *, alone: bool) -> Stream:
         both = list(zip(self._events.get(choice, ()), content.counts, strict=True))
@@ -170,82 +123,3 @@ def _first_answer_ns(tokens: Events) -> int | None:
             return event.t_ns if reasoned else None
         reasoned = reasoned or event.part is Part.REASONING
     return None
-
-
-def _contents(by_choice: Mapping[int, Events], total: int | None) -> dict[int, Content]:
-    """Count the tokens of every choice's events. `total` is the usage of all choices together."""
-    running = _each(by_choice, _running_counts)
-    # Whose tokens a running usage counts is not standard with several choices: it must add up.
-    if running and (len(running) == 1 or sum(map(sum, running.values())) == total):
-        return {choice: Content(counts, "usage") for choice, counts in running.items()}
-    if by_ids := _each(by_choice, _id_counts):
-        return {choice: Content(counts, "token_ids") for choice, counts in by_ids.items()}
-    by_text = _text_counts(by_choice, total)
-    # One choice's events are held against usage later, with deliveries; several only here.
-    proven = len(by_text) > 1 and sum(map(sum, by_text.values())) == total
-    return {c: Content(counts, "usage" if proven else None) for c, counts in by_text.items()}
-
-
-def _each(
-    by_choice: Mapping[int, Events], count: Callable[[Events], list[int] | None]
-) -> dict[int, list[int]]:
-    """Apply `count` to every choice; empty unless it works for all."""
-    found = {choice: count(events) for choice, events in by_choice.items()}
-    known = {choice: counts for choice, counts in found.items() if counts is not None}
-    return known if len(known) == len(found) else {}
-
-
-def _running_counts(events: Events) -> list[int] | None:
-    """Count by differences of running usage; None if that leaves a text uncounted."""
-    counted = [event.running_tokens is not None for event in events]
-    if not any(counted):
-        return None
-    handed_on = _handed_on(events, counted)
-    counts = []
-    before = 0
-    for index, event in enumerate(events):
-        now = 1 if index == handed_on else event.running_tokens
-        counts.append(0 if now is None else now - before)
-        before = before if now is None else now
-    return _if_complete(events, counts)
-
-
-def _id_counts(events: Events) -> list[int] | None:
-    """Count by the number of token ids; None if that leaves a text uncounted."""
-    counted = [event.id_tokens is not None for event in events]
-    if not any(counted):
-        return None
-    handed_on = _handed_on(events, counted)
-    counts = [1 if index == handed_on else e.id_tokens or 0 for index, e in enumerate(events)]
-    return _if_complete(events, counts)
-
-
-def _if_complete(events: Events, counts: list[int]) -> list[int] | None:
-    for event, count in zip(events, counts, strict=True):
-        if count < 0 or (event.has_text and not count):
-            return None
-    return counts if any(counts) else None
-
-
-def _handed_on(events: Events, counted: list[bool]) -> int | None:
-    """Return the first event's index if it alone has no count and two or more later texts do."""
-    first = 1 if events[0].is_role else 0
-    later = [counted[i] for i in range(first + 1, len(events)) if events[i].has_text]
-    if len(later) < 2 or not all(later) or counted[first]:  # noqa: PLR2004
-        return None
-    return None if events[first].part is Part.NOTHING else first
-
-
-def _text_counts(by_choice: Mapping[int, Events], total: int | None) -> dict[int, list[int]]:
-    """Count 1 for each event with text, for those with empty text where that gives the total."""
-    texts = {c: [int(event.has_text) for event in events] for c, events in by_choice.items()}
-    for finish_too in (True, False):
-        if total is None or sum(map(sum, texts.values())) == total:
-            break
-        fuller = {
-            c: [int(e.has_text or e.may_be_token(finish_too=finish_too)) for e in events]
-            for c, events in by_choice.items()
-        }
-        if sum(map(sum, fuller.values())) == total:
-            return fuller
-    return texts

@@ -7,6 +7,7 @@ was cut in the middle is not told from a whole one: a completed row's end was no
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.interface import Head, Intake, Sniff, wants
-from tokengap.adapters.lines import LineError, decode, shaped
+from tokengap.adapters.lines import LineError, decode, shaped, time_ns
 from tokengap.adapters.openai import Count
 from tokengap.adapters.outcomes import error_kind, status_of_exception
 from tokengap.adapters.rows import Stream, record_batches
@@ -89,11 +90,9 @@ def _runs(source: Source) -> list[dict[str, Any]]:
         return [decode(data, non_finite=True)]
     except LineError as error:
         lines = [line for line in data.splitlines() if line.strip()]
-        try:
+        with suppress(LineError):
             if len(lines) > 1:
                 return [decode(line, non_finite=True) for line in lines]
-        except LineError:
-            pass
         raise InputError(
             f"{source.name}: {error.reason}; expected one JSON object per run, as "
             "`vllm bench serve --save-result --save-detailed` writes it"
@@ -136,7 +135,8 @@ def _request(row: Row, run: dict[str, Any]) -> Stream:
         sent_ns=sent_ns,
     )
     if row.queue_times is not None:
-        stream.planned_ns = sent_ns - _ns(row.queue_times, QUEUE)
+        planned_ns = sent_ns - _ns(row.queue_times, QUEUE)
+        stream.planned_ns = time_ns(planned_ns, f"start_times - {QUEUE}")
     if run.get("endpoint_type") == CHAT and len(chunks_ns):
         stream.marks = [("role", int(chunks_ns[0]))]
         stream.times_ns = chunks_ns[1:]

@@ -41,6 +41,7 @@ def audit(
     force: bool,
     all_stalls: bool,
     fail_on: Sequence[str],
+    query_dirs: Sequence[Path],
     **options: Any,
 ) -> None:
     """Judge logs or stores: who met the limits, who stalled, and where.
@@ -49,15 +50,16 @@ def audit(
     """
     from tokengap.cli.inputs import objectives, opened
     from tokengap.findings import audit as judge
-    from tokengap.library import materialise
+    from tokengap.library import materialise, read_catalogue
 
     if html is not None:
         output_file(html, force=force)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
-    with opened(paths, **options) as inputs:
+    with opened(paths, read_catalogue(query_dirs), **options) as inputs:
         materialise(inputs.con, "request_latency")
         found = judge(inputs.con, asked)
+        _require_judged(found)
         if html is not None:
             from tokengap.report.page import page
 
@@ -81,6 +83,14 @@ def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     print_audit(found, console, all_stalls=all_stalls)
+
+
+def _require_judged(found: Any) -> None:
+    from tokengap.errors import UsageError
+
+    if found.vantages and not found.judged:
+        seen = ", ".join(row["vantage"] for row in found.vantages)
+        raise UsageError(f"--vantage: no stream was seen there; the logs were stamped at: {seen}")
 
 
 def _require_limits(fail_on: Sequence[str], statistics: set[str]) -> None:

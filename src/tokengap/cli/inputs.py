@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from tokengap.errors import UsageError
-from tokengap.library import Catalogue, load, read_catalogue
+from tokengap.library import Catalogue, load
 from tokengap.slo import Objective, combine, parse_limit, read_slo
 from tokengap.store.connect import Declared, Tables, Window, bind, connect
 from tokengap.store.keys import superseding
@@ -27,22 +27,24 @@ class Opened:
     """What a command works on."""
 
     con: duckdb.DuckDBPyConnection
-    catalogue: Catalogue
     loads: Loads
 
 
 @contextmanager
 def opened(
     paths: Sequence[str],
+    catalogue: Catalogue,
     *,
     format_name: str | None = None,
     trace: str | None = None,
-    query_dirs: Sequence[Path] = (),
+    only: str | None = None,
     **declared: Any,
 ) -> Iterator[Opened]:
-    """Read the paths; what is spilled on the way is gone afterwards, whatever happens."""
+    """Read the paths; what is spilled on the way is gone afterwards, whatever happens.
+
+    only: load just this relation of the library and what it needs.
+    """
     facts = declaration(**declared)
-    catalogue = read_catalogue(query_dirs)
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
         scratch = Path(folder)
         loads = load_paths(paths, scratch, format_name=format_name, trace=trace)
@@ -51,10 +53,10 @@ def opened(
         for name, earlier in loads.found.duplicates:
             click.echo(f"left out: {name}: the same bytes as {earlier}", err=True)
         con = connect(facts, scratch)
-        load(con, catalogue)
+        load(con, catalogue, only)
         bind(con, _tables(loads))
         try:
-            yield Opened(con, catalogue, loads)
+            yield Opened(con, loads)
         finally:
             con.close()
 

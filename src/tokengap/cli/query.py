@@ -34,19 +34,22 @@ def query(
     as_csv: bool,
     limits: Sequence[str],
     slo: Path | None,
+    query_dirs: Sequence[Path],
     **options: Any,
 ) -> None:
     """Run one query of the library over logs or stores; `sql --list` names them all."""
     from tokengap.cli.inputs import objectives, opened
     from tokengap.errors import UsageError
+    from tokengap.library import read_catalogue
     from tokengap.library.call import call
     from tokengap.report.rows import run, write_csv, write_json, write_table
 
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
     asked = objectives(limits, slo)
-    with opened(paths, **options) as inputs:
-        statement = call(inputs.catalogue, name, parameters, asked)
+    catalogue = read_catalogue(query_dirs)
+    statement = call(catalogue, name, parameters, asked)
+    with opened(paths, catalogue, only=name, **options) as inputs:
         rows = run(inputs.con, statement)
         if as_json:
             write_json(rows, sys.stdout)

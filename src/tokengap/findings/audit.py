@@ -32,6 +32,7 @@ class Audit:
     per_objective: list[Row]
     stalls: list[Row]
     ratios: list[Row]
+    inexact: list[Row]
     handoff: list[Row]
     quality: list[Row]
 
@@ -79,6 +80,7 @@ def audit(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Au
         per_objective=rows(con, f"FROM objective_attainment({asked})") if objectives else [],
         stalls=rows(con, f"FROM hidden_stalls({asked})") if objectives else [],
         ratios=[] if objectives else rows(con, f"FROM worst_gap_ratios LIMIT {RATIOS_SHOWN}"),
+        inexact=rows(con, "FROM inexact_values"),
         handoff=rows(con, "FROM handoff_summary"),
         quality=rows(con, "FROM quality_notes"),
     )

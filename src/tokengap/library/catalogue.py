@@ -38,7 +38,7 @@ class Catalogue:
 
     def closure(self, name: str) -> list[Query]:
         """The relation and everything it needs, in dependency order."""
-        needed, wanted = set(), [name]
+        needed, wanted = set(), [] if name in ROOTS else [name]
         while wanted:
             query = self[wanted.pop()]
             needed.add(query.name)

@@ -8,12 +8,17 @@ from tokengap.library.query import Query
 from tokengap.store.sql import literal
 
 
-def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue) -> None:
-    """Create every relation, and hold those from users' folders to their headers."""
-    for query in catalogue.queries.values():
+def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None = None) -> None:
+    """Create every relation, or `only` one and what it needs.
+
+    Relations from users' folders are held to their headers; the shipped ones are by the tests.
+    """
+    queries = catalogue.queries.values() if only is None else catalogue.closure(only)
+    for query in queries:
         _create(con, query)
-    for name in catalogue.mounted:
-        check(con, catalogue, catalogue[name])
+    for query in queries:
+        if query.name in catalogue.mounted:
+            check(con, catalogue, query)
 
 
 def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
@@ -58,7 +63,7 @@ def _check_contract(con: duckdb.DuckDBPyConnection, query: Query) -> None:
     if query.is_macro:
         parameters = _described_parameters(con, query)
         stated = [(p.name, _canonical(con, p.type)) for p in query.parameters]
-        if query.parameters != () and parameters != stated:
+        if query.is_table and parameters != stated:
             raise QueryError(
                 f"{query.path}: header lists parameters {stated}, SQL has {parameters}"
             )

@@ -8,31 +8,29 @@ from rich.table import Table
 from rich.text import Text
 
 from tokengap.findings import RULES, Audit, Finding
-from tokengap.findings.audit import Row
-from tokengap.units import format_count, format_duration, format_share
+from tokengap.report.words import (
+    NAMES,
+    PERCENTILES,
+    THIN,
+    TRY_LIMITS,
+    asides,
+    boundary,
+    endings,
+    gap_percentiles,
+    interval,
+    percentiles,
+    plain,
+    position,
+    request_name,
+    share,
+    stall_notes,
+    trace_names,
+)
+from tokengap.units import format_count, format_duration
 
 STALLS_SHOWN: Final = 50
+TRACES_SHOWN: Final = 4
 _LEVELS: Final = {"stall": ("●", "bold red"), "unknown": ("?", "yellow"), "note": ("·", "dim")}
-_NAMES: Final = {
-    "ttft": "TTFT",
-    "ttft_from_planned": "TTFT from planned",
-    "tpot": "average TPOT",
-    "worst_gap": "worst gap",
-    "handoff_gap": "handoff gap",
-    "e2e": "end to end",
-    "gap_p50": "own gaps p50",
-    "gap_p90": "own gaps p90",
-    "gap_p99": "own gaps p99",
-}
-_ENDINGS: Final = (
-    "completed",
-    "failed",
-    "timed_out",
-    "rejected",
-    "truncated",
-    "cancelled",
-    "in_flight",
-)
 
 
 def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> None:
@@ -50,48 +48,12 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
     _print_findings(console, [f for f in findings if f.rule != "hidden_stalls"])
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """A duration, or the bounds it lies in."""
-    if low is None:
-        return "-"
-    if low == high:
-        return format_duration(low)
-    return f"≥ {format_duration(low)}" if high is None else _between(low, high)
-
-
-def _between(low: float, high: float) -> str:
-    shown = (format_duration(low), format_duration(high))
-    return shown[0] if shown[0] == shown[1] else " to ".join(shown)
-
-
-def position(row: Row) -> str:
-    """Where in the stream the worst gap falls."""
-    if row["worst_gap_index"] is None:
-        return "-"
-    if row["worst_gap_after_token"] is not None:
-        return f"after token {row['worst_gap_after_token']}"
-    return f"after delivery {row['worst_gap_index']}"
-
-
 def _title(audit: Audit) -> Text:
-    counts = audit.counts
-    judged = audit.judged[0] if audit.judged else {"vantage": "no vantage", "origins": []}
-    endings = [
-        f"{format_count(counts[name])} {name.replace('_', ' ')}"
-        for name in _ENDINGS
-        if counts[name]
-    ]
-    extra = [
-        f"{format_count(counts[name])} {name}"
-        for name in ("retried", "superseded", "rejects")
-        if counts[name]
-    ]
-    traces = ", ".join(audit.traces[:4]) + (" ..." if len(audit.traces) > 4 else "")  # noqa: PLR2004
-    text = Text(traces or "nothing", style="bold")
+    extra = asides(audit.counts)
+    text = Text(trace_names(audit, TRACES_SHOWN), style="bold")
     text.append(
-        f"\n{judged['vantage']}, times from {' or '.join(judged['origins']) or 'nowhere'}; "
-        f"{format_count(counts['streams'])} streams; "
-        + ", ".join(endings or ["no requests"])
+        f"\n{boundary(audit)}; {format_count(audit.counts['streams'])} streams; "
+        + ", ".join(endings(audit.counts) or ["no requests"])
         + (f" ({', '.join(extra)})" if extra else ""),
         style="not bold",
     )
@@ -102,7 +64,7 @@ def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
     for finding in findings:
         mark, style = _LEVELS[finding.level]
         line = Text(f"{mark} ", style=style)
-        line.append(finding.says, style="bold" if finding.level == "stall" else "not dim")
+        line.append(plain(finding.says), style="bold" if finding.level == "stall" else "not dim")
         if finding.advice:
             line.append(f" ({finding.advice})", style="dim")
         console.print(line, soft_wrap=True)
@@ -132,11 +94,11 @@ def _objectives(audit: Audit) -> Table:
     sources = {objective.statistic: objective.source for objective in audit.objectives}
     for row in audit.per_objective:
         table.add_row(
-            _NAMES[row["statistic"]],
+            NAMES[row["statistic"]],
             f"≤ {format_duration(row['limit_ns'])}",
             *(format_count(row[k]) for k in ("met", "missed", "not_applicable", "unknown")),
-            *_share(row),
-            sources[row["statistic"]],
+            *share(row),
+            Text(sources[row["statistic"]]),
         )
     whole = audit.attainment
     table.add_row(
@@ -146,44 +108,32 @@ def _objectives(audit: Audit) -> Table:
         format_count(whole["offered"] - whole["good"]),
         "",
         "",
-        *_share(whole),
+        *share(whole),
         f"good of {format_count(whole['offered'])} offered",
         style="bold",
     )
     return table
 
 
-def _share(row: Row) -> tuple[str, str]:
-    if row["attainment"] is None:
-        return "-", "-"
-    return (
-        format_share(row["attainment"]),
-        f"{format_share(row['low'])} to {format_share(row['high'])}",
-    )
-
-
 def _percentiles(audit: Audit) -> Table:
-    table = _table("\npercentiles", "", "n", "left out", "p50", "p90", "p99", "max")
+    table = _table("\npercentiles", "", "n", "left out", *PERCENTILES)
     for row in audit.percentiles:
-        if not row["n"]:
-            continue
-        shown = (
-            interval(row[f"{p}_low_ns"], row[f"{p}_high_ns"]) + ("*" if p in row["thin"] else "")
-            for p in ("p50", "p90", "p99", "max")
-        )
-        table.add_row(
-            f"{_NAMES[row['statistic']]}, per request",
-            format_count(row["n"]),
-            format_count(row["left_out"]),
-            *shown,
-        )
+        if row["n"]:
+            table.add_row(
+                f"{NAMES[row['statistic']]}, per request",
+                format_count(row["n"]),
+                format_count(row["left_out"]),
+                *percentiles(row),
+            )
     gaps = audit.gaps
     if gaps["n"]:
-        shown = (interval(gaps[f"{p}_ns"], gaps[f"{p}_ns"]) for p in ("p50", "p90", "p99", "max"))
         table.add_row(
-            "all gaps, per gap", format_count(gaps["n"]), format_count(gaps["left_out"]), *shown
+            "all gaps, per gap",
+            format_count(gaps["n"]),
+            format_count(gaps["left_out"]),
+            *gap_percentiles(gaps),
         )
-    table.caption = "* rests on fewer than ten samples"
+    table.caption = THIN
     table.caption_justify = "left"
     return table
 
@@ -195,15 +145,13 @@ def _print_stalls(console: Console, audit: Audit, *, all_stalls: bool) -> None:
         "\nhidden stalls", "request", "TTFT", "average TPOT", "worst gap", "worst gap falls", ""
     )
     for row in shown:
-        notes = [] if row["stall"] == "hidden" else ["possible"]
-        notes += ["handoff"] if row["is_handoff"] else []
         table.add_row(
-            _name(audit, row),
+            Text(request_name(audit, row)),
             interval(row["ttft_ns"], row["ttft_ns"]),
             interval(row["tpot_low_ns"], row["tpot_high_ns"]),
             interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
             position(row),
-            ", ".join(notes),
+            stall_notes(row),
         )
     console.print(table)
     if len(shown) < len(stalls):
@@ -214,8 +162,7 @@ def _print_stalls(console: Console, audit: Audit, *, all_stalls: bool) -> None:
 
 def _ratios(audit: Audit) -> Table:
     table = _table(
-        "\nlargest ratios of worst gap to average (no limits given; try --limit tpot=50ms "
-        "--limit worst_gap=500ms)",
+        f"\nlargest ratios of worst gap to average (no limits given; try {TRY_LIMITS})",
         "request",
         "average TPOT",
         "worst gap",
@@ -224,17 +171,10 @@ def _ratios(audit: Audit) -> Table:
     )
     for row in audit.ratios:
         table.add_row(
-            _name(audit, row),
+            Text(request_name(audit, row)),
             interval(row["tpot_low_ns"], row["tpot_high_ns"]),
             format_duration(row["worst_gap_ns"]),
             "-" if row["ratio"] is None else f"{row['ratio']:.1f}",
             position(row),
         )
     return table
-
-
-def _name(audit: Audit, row: Row) -> str:
-    trace = f"{row['trace']}/" if len(audit.traces) > 1 else ""
-    attempt = f" attempt {row['attempt']}" if row["attempt"] else ""
-    choice = f" choice {row['choice']}" if row["choice"] else ""
-    return f"{trace}{row['request_id']}{attempt}{choice}"

@@ -25,6 +25,10 @@ COMMIT_TRIES: Final = 50
 """Each refusal means that another writer got through, so trying again makes progress."""
 
 
+CHECKPOINT_COMMITS: Final = "10"
+"""Opening a table replays the commits since its last checkpoint."""
+
+
 @dataclass(frozen=True)
 class NewFile:
     """A Parquet file to commit; `uri` lies below the table already."""
@@ -114,10 +118,8 @@ class DeltaFiles:
     def drop_unused(self, files: Iterable[NewFile]) -> None:
         """Remove those of `files` that no commit made live."""
         filesystem, root = self._place
-        live = set(self.live())
-        for file in files:
-            if file.uri not in live:
-                filesystem.delete_file(root + file.uri.removeprefix(self.uri))
+        for uri in {file.uri for file in files}.difference(self.live()):
+            filesystem.delete_file(root + uri.removeprefix(self.uri))
 
     def _table(self) -> DeltaTable | None:
         try:
@@ -128,7 +130,11 @@ class DeltaFiles:
     def _create(self) -> DeltaTable:
         try:
             return DeltaTable.create(
-                self.uri, self._schema, mode="ignore", partition_by=self._partition_by
+                self.uri,
+                self._schema,
+                mode="ignore",
+                partition_by=self._partition_by,
+                configuration={"delta.checkpointInterval": CHECKPOINT_COMMITS},
             )
         except (DeltaError, OSError) as error:
             table = self._table()  # another writer may have been first

@@ -15,6 +15,8 @@ from tokengap.errors import InputError, UnknownFormat, UsageError
 from tokengap.store.tables import is_store
 
 _FORMATS_HINT: Final = "`tokengap formats` lists what can be read"
+_NESTED_STORE: Final = "a store inside the folder; name it to read it"
+_NO_FILE: Final = "a broken link, or no regular file"
 _NEAREST: Final = 3
 _SHOWN: Final = 10
 
@@ -32,16 +34,16 @@ class Recognised:
 
 @dataclass(frozen=True)
 class Unrecognised:
-    """A file no adapter reads, what it looks like, and what the nearest formats miss in it."""
+    """A file no adapter reads, why, and what the nearest formats miss in it."""
 
     name: str
-    looks_like: str
+    why: str
     nearest: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __str__(self) -> str:
         missing = [f"{adapter} (but no {', '.join(keys)})" for adapter, keys in self.nearest]
         nearest = f"; nearest: {'; '.join(missing)}" if missing else ""
-        return f"{self.name}: no known format, looks like {self.looks_like}{nearest}"
+        return f"{self.name}: {self.why}{nearest}"
 
 
 @dataclass
@@ -106,13 +108,15 @@ def _walk(folder: str, found: Found) -> Iterator[str]:
         raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from error
 
     for root, folders, files in os.walk(folder, onerror=refuse):
-        below = {name: f"{root}/{name}" for name in sorted(folders) if not name.startswith(".")}
+        below = {name: str(Path(root, name)) for name in sorted(folders) if name[0] != "."}
         stores = [name for name, path in below.items() if is_store(path)]
-        found.unrecognised += [
-            Unrecognised(below[name], "a store, to be named itself") for name in stores
-        ]
+        found.unrecognised += [Unrecognised(below[name], _NESTED_STORE) for name in stores]
         folders[:] = [name for name in below if name not in stores]
-        yield from (f"{root}/{name}" for name in sorted(files) if not name.startswith("."))
+        for path in (Path(root, name) for name in sorted(files) if name[0] != "."):
+            if path.is_file():
+                yield str(path)
+            else:
+                found.unrecognised.append(Unrecognised(str(path), _NO_FILE))
 
 
 def _look_at(
@@ -146,13 +150,14 @@ def _look_at(
 
 
 def _describe(name: str, head: Head, adapters: Sequence[Adapter]) -> Unrecognised:
+    why = f"no known format, looks like {head.kind}"
     if not head.keys:
-        return Unrecognised(name, head.kind)
+        return Unrecognised(name, why)
     misses = sorted(
         ((adapter.name, adapter.sniff(head).missing) for adapter in adapters),
         key=lambda miss: len(miss[1]),
     )
-    return Unrecognised(name, head.kind, tuple(misses[:_NEAREST]))
+    return Unrecognised(name, why, tuple(misses[:_NEAREST]))
 
 
 def _require_something(paths: Sequence[str], found: Found) -> None:

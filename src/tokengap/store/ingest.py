@@ -10,7 +10,7 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
 from tokengap.errors import InputError
 from tokengap.store.discover import Found, discover
-from tokengap.store.load import SourceSet, load_set, source_sets
+from tokengap.store.load import SourceSet, load_set, require_streams, source_sets
 from tokengap.store.records import Provenance
 from tokengap.store.standing import LiveLoads, Standing, why_replaced
 from tokengap.store.tables import Store, prepare_store
@@ -67,6 +67,8 @@ def ingest(
     fresh = [files for files in sets if not stands[files.load_id].already]
     if fresh:
         loads = [load_set(files, scratch, by_day=True) for files in fresh]
+        if len(fresh) == len(sets):
+            require_streams(loads)
         committed = store.commit(loads, scratch, adapters=adapters)
         stands |= {
             load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)

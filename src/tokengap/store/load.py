@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -54,16 +55,18 @@ class SourceSet:
 
 @dataclass(frozen=True)
 class Loads:
-    """All that was read in one call: raw logs as `loaded`, stores as their live parts."""
+    """All that was read in one call."""
 
     found: Found
-    loaded: list[Loaded] = field(default_factory=list)
-    stored: list[Part] = field(default_factory=list)
+    loaded: list[Loaded]
+    stored: list[list[Part]]
+    """Live parts of each store."""
 
     @property
     def parts(self) -> list[Part]:
-        """Every part, of logs and of stores."""
-        return [part for load in self.loaded for part in load.parts] + self.stored
+        """Every part, of stores and of logs."""
+        loaded = (load.parts for load in self.loaded)
+        return list(chain(*self.stored, *loaded))
 
 
 def source_sets(files: Sequence[Recognised], trace: str | None = None) -> list[SourceSet]:
@@ -90,11 +93,16 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
     except OSError as error:
         raise InputError(f"{files.provenance.names}: cannot be read ({error})") from error
     loaded = Loaded(
-        files.sources, files.provenance, parts.parts, intake.reject_table(), intake.clock_table(),
-        time.perf_counter() - started,
-    )  # fmt: skip
-    if files.named and not loaded.streams and intake.rejects:
-        raise _nothing_read(files, intake)
+        sources=files.sources,
+        expected=files.adapter.reads,
+        provenance=files.provenance,
+        parts=parts.parts,
+        rejects=intake.reject_table(),
+        clocks=intake.clock_table(),
+        seconds=time.perf_counter() - started,
+    )
+    if files.named:
+        require_streams([loaded])
     return loaded
 
 
@@ -107,15 +115,20 @@ def _require_unchanged(files: SourceSet) -> None:
             )
 
 
-def _nothing_read(files: SourceSet, intake: Intake) -> InputError:
-    name, rejects = files.adapter.name, intake.rejects
+def require_streams(loads: Sequence[Loaded]) -> None:
+    """InputError if nothing but rejects came out of all the loads together."""
+    empty = next((load for load in loads if load.rejects.num_rows), None)
+    if empty is None or any(load.streams for load in loads):
+        return
+    rejects = empty.rejects
     shown = "".join(
-        f"\n  {reject.source_name}:{reject.line}: {reject.reason}"
-        for reject in rejects[:_SHOWN_REJECTS]
+        f"\n  {reject['source_name']}:{reject['line']}: {reject['reason']}"
+        for reject in rejects.slice(0, _SHOWN_REJECTS).to_pylist()
     )
-    return InputError(
-        f"{files.provenance.names}: not one stream could be read as "
-        f"{name}, {len(rejects)} records were rejected; expected: {files.adapter.reads}. "
+    number = "1 record was" if rejects.num_rows == 1 else f"{rejects.num_rows} records were"
+    raise InputError(
+        f"{empty.provenance.names}: not one stream could be read as {empty.provenance.adapter}, "
+        f"{number} rejected; expected: {empty.expected}. "
         f"If it is another format, say which with --format NAME{shown}"
     )
 
@@ -134,10 +147,11 @@ def load(
     files that hold the same stream.
     """
     found = discover(paths, scratch, format_name=format_name, adapters=adapters)
-    loads = Loads(found)
-    for files in source_sets(found.files, trace):
-        loads.loaded.append(load_set(files, scratch))
-    for path in found.stores:
-        loads.stored.extend(open_store(path).live_parts())
-    check_unique(loads.parts, scratch, adapters=adapters)
+    loaded = [load_set(files, scratch) for files in source_sets(found.files, trace)]
+    if not found.stores:
+        require_streams(loaded)
+    loads = Loads(found, loaded, [open_store(path).live_parts() for path in found.stores])
+    # the keys within one store are unique already
+    standing = loads.stored[0] if loads.stored else []
+    check_unique(loads.parts[len(standing) :], scratch, standing=standing, adapters=adapters)
     return loads

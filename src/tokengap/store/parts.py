@@ -69,14 +69,13 @@ class PartWriter:
 
     def __init__(self, path: Path, provenance: Provenance, day: str | None = None) -> None:
         self.held = 0
-        self._path = path
+        self._path = path.absolute()
         self._partial = path.with_name(f"{path.name}.partial")
         self._provenance = provenance
         self._day = day
         self._batches: list[pa.RecordBatch] = []
         self._streams = self._tokens = 0
-        self._first: int | None = None
-        self._last: int | None = None
+        self._origins: list[int] = []
         with _as_store_error(path):
             self._writer = pq.ParquetWriter(self._partial, STREAMS, **_encoding())
 
@@ -110,21 +109,22 @@ class PartWriter:
         on_wall = pc.equal(batch.column("clock_kind"), "wall")
         span = pc.min_max(pc.filter(origin_ns(batch), on_wall)).as_py()
         if span["min"] is not None:
-            self._first = min(span["min"], self._first if self._first is not None else span["min"])
-            self._last = max(span["max"], self._last if self._last is not None else span["max"])
+            origins = [*self._origins, span["min"], span["max"]]
+            self._origins = [min(origins), max(origins)]
 
     def close(self) -> Part:
         """Put the part under its name; after a StoreError nothing is there."""
         try:
             self.flush()
+            first, last = self._origins or (None, None)
             part = Part(
-                str(self._path),
-                self._provenance,
-                self._day,
-                self._streams,
-                self._tokens,
-                self._first,
-                self._last,
+                uri=str(self._path),
+                provenance=self._provenance,
+                day=self._day,
+                streams=self._streams,
+                tokens=self._tokens,
+                first_origin_ns=first,
+                last_origin_ns=last,
             )
             with _as_store_error(self._path):
                 self._writer.add_key_value_metadata({FOOTER_KEY: part.footer()})
@@ -176,8 +176,8 @@ def read_part(uri: str) -> Part:
     """What the part at `uri` says about itself; StoreError if it is damaged or not tokengap's."""
     filesystem, path = pafs.FileSystem.from_uri(uri)
     try:
-        footer = pq.read_metadata(path, filesystem=filesystem).metadata[FOOTER_KEY]
-        return Part.from_footer(uri, footer)
+        facts = pq.read_metadata(path, filesystem=filesystem).metadata or {}
+        return Part.from_footer(uri, facts[FOOTER_KEY])
     except (OSError, pa.ArrowException, KeyError, msgspec.MsgspecError) as error:
         raise StoreError(
             f"{uri}: no part that tokengap wrote ({error}); restore the file, or go back to the "

@@ -74,6 +74,7 @@ class Part:
     """One Parquet file of `streams` rows that one load wrote. The footer holds all but `uri`."""
 
     uri: str
+    """Absolute path, or URI of an object store."""
     provenance: Provenance
     day: str | None
     """UTC day of every row's origin, `undated` without a wall clock; None if not split by day."""
@@ -102,6 +103,8 @@ class Loaded:
     """What one source set gave: its parts, and what was left out of them."""
 
     sources: tuple[Source, ...]
+    expected: str
+    """What the adapter reads, in its own words."""
     provenance: Provenance
     parts: tuple[Part, ...]
     rejects: pa.Table

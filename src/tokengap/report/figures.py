@@ -1,0 +1,167 @@
+"""The two figures: average against worst gap, and how many gaps are longer than x."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from tokengap.findings.audit import Row, rows
+from tokengap.report.charts import Corner, axis_start_ns, stall_map, survival
+from tokengap.report.section import Key, Section, Subject
+from tokengap.report.theme import PLACES
+from tokengap.report.words import NAMES, TRY_LIMITS, why_nothing
+from tokengap.slo import sql_parameter
+from tokengap.store.sql import literal
+from tokengap.units import format_count, format_share
+
+_VERDICTS: Final = {"tpot": "average", "worst_gap": "worst"}
+"""Limits that make quadrants, and the column of their verdict."""
+_GAP_LIMITS: Final = ("tpot", "gap_p50", "gap_p90", "gap_p99", "worst_gap", "handoff_gap")
+"""Limits that can be read off an axis of gaps."""
+_QUADRANTS: Final = {
+    "top left": ("hidden", ("meets average,", "misses worst gap")),
+    "top right": ("both", ("misses both",)),
+    "bottom left": ("meets", ("meets both",)),
+    "bottom right": ("average", ("misses average,", "meets worst gap")),
+}
+_HALVES: Final = {
+    "tpot": {
+        "top left": ("meets", ("meets average TPOT",)),
+        "top right": ("average", ("misses average TPOT",)),
+    },
+    "worst_gap": {
+        "top left": ("both", ("misses worst gap",)),
+        "bottom left": ("meets", ("meets worst gap",)),
+    },
+}
+_UNSURE: Final = {
+    "possible": "possible hidden stall: the log does not decide one of the two verdicts",
+    "undecided": "verdict not decided by the log",
+}
+
+
+def average_against_worst(subject: Subject) -> Section:
+    """One mark per request, in the quadrants that the limits make."""
+    asked = literal(sql_parameter(subject.audit.objectives))
+    limits = {name: ns for name, ns in subject.limits_ns.items() if name in _VERDICTS}
+    marks = _placed(rows(subject.con, f"FROM stall_map({asked})"), limits)
+    counts = _counts(rows(subject.con, f"FROM stall_quadrants({asked})"), limits)
+    unplaced = rows(subject.con, "FROM unplaced_requests")
+    drawn = format_count(sum(row["requests"] for row in marks))
+    return Section(
+        "Average against worst gap",
+        f"n {drawn} completed requests, per request",
+        subject.scope,
+        legend=[
+            Key(PLACES[key], says, format_count(counts[key]))
+            for key, says in _UNSURE.items()
+            if counts.get(key)
+        ],
+        chart=stall_map(marks, limits, _corners(limits, counts)) if marks else None,
+        notes=list(_map_notes(subject, marks, unplaced)),
+    )
+
+
+def _placed(found: Sequence[Row], limits: Mapping[str, int]) -> list[Row]:
+    return [row | {"place": _place(row, limits) or "undecided"} for row in found]
+
+
+def _place(row: Row, limits: Mapping[str, int]) -> str | None:
+    """A key of `PLACES`; None for a request that the limits do not apply to."""
+    verdicts = {name: row[_VERDICTS[name]] for name in limits}
+    missed = [name for name, verdict in verdicts.items() if verdict == "missed"]
+    if not verdicts:
+        return "unjudged"
+    if row["stall"]:
+        return str(row["stall"])
+    if "unknown" in verdicts.values():
+        return "undecided"
+    if None in verdicts.values():
+        return None
+    if missed == ["tpot"]:
+        return "average"
+    return "both" if missed else "meets"
+
+
+def _counts(quadrants: Sequence[Row], limits: Mapping[str, int]) -> dict[str | None, int]:
+    counts: dict[str | None, int] = {}
+    for row in quadrants:
+        place = _place(row, limits)
+        counts[place] = counts.get(place, 0) + row["requests"]
+    return counts
+
+
+def _corners(limits: Mapping[str, int], counts: Mapping[str | None, int]) -> dict[str, Corner]:
+    if not limits:
+        return {}
+    places = _QUADRANTS if len(limits) > 1 else _HALVES[next(iter(limits))]
+    return {
+        where: (place, [*lines[:-1], f"{lines[-1]}: {format_count(counts.get(place, 0))}"])
+        for where, (place, lines) in places.items()
+    }
+
+
+def _map_notes(subject: Subject, marks: list[Row], unplaced: list[Row]) -> Iterator[str]:
+    if not marks:
+        yield why_nothing(subject.audit, unplaced)
+        return
+    missing = [name for name in _VERDICTS if name not in subject.limits_ns]
+    if missing:
+        names = " and ".join(NAMES[name] for name in missing)
+        yield f"No limit on {names}, so there are no quadrants; try {TRY_LIMITS}."
+    requests = sum(row["requests"] for row in marks)
+    if requests > len(marks):
+        yield (
+            f"{format_count(len(marks))} marks stand for {format_count(requests)} requests: "
+            "requests close together share one, and its area grows with their number. Each mark "
+            "is drawn at the exact values of its request with the longest gap."
+        )
+    elif spans := sum((row["tpot_low_ns"] or 0) < row["tpot_high_ns"] for row in marks):
+        yield (
+            f"In {format_count(spans)} requests the log leaves the average open; they are drawn "
+            "at the most it can be, with a line to the least."
+        )
+    if unplaced:
+        yield f"Not drawn: {why_nothing(subject.audit, unplaced)}"
+
+
+def gap_survival(subject: Subject) -> Section:
+    """The share of all gaps that are longer than x."""
+    gaps = subject.audit.gaps
+    steps = rows(subject.con, "FROM gap_survival")
+    limits = {name: ns for name, ns in subject.limits_ns.items() if name in _GAP_LIMITS}
+    return Section(
+        "How many gaps are long",
+        f"n {format_count(gaps['n'])} gaps, per gap",
+        subject.scope,
+        chart=survival(steps, limits) if gaps["max_ns"] else None,
+        notes=list(_survival_notes(subject, steps)),
+    )
+
+
+def _survival_notes(subject: Subject, steps: list[Row]) -> Iterator[str]:
+    gaps = subject.audit.gaps
+    if not gaps["n"]:
+        yield why_nothing(subject.audit, rows(subject.con, "FROM unplaced_requests"))
+    else:
+        yield (
+            "All gaps of completed requests pooled, so long answers weigh more than short ones. "
+            "Limits on requests are drawn for orientation."
+        )
+    if gaps["left_out"]:
+        yield f"{format_count(gaps['left_out'])} negative gaps are left out: a clock stepped."
+    if left := _left_of_axis(steps):
+        yield (
+            f"{format_count(left)} gaps ({format_share(left / gaps['n'])}) are shorter than the "
+            "axis shows."
+        )
+    if gaps["coalesced_share"]:
+        yield (
+            f"{format_share(gaps['coalesced_share'])} of the gaps are of streams with coalesced "
+            "reads: their shortest gaps come from the transport, not from the server."
+        )
+
+
+def _left_of_axis(steps: list[Row]) -> int:
+    if not steps or not steps[-1]["gap_ns"]:
+        return 0
+    start_ns = axis_start_ns(steps)
+    return sum(row["gaps"] for row in steps if row["gap_ns"] <= start_ns)

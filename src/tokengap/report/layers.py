@@ -1,0 +1,77 @@
+"""Parts that both charts are made of.
+
+Text of a log only ever enters as a data value: never as an expression or a field name.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+
+from tokengap.findings.audit import Row
+from tokengap.report.theme import CONFIG, MS, MS_LABEL, ticks
+from tokengap.report.words import NAMES
+from tokengap.units import format_duration
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification."""
+Layer = Any
+"""An Altair chart: Altair types what its methods return as Any."""
+Limits = Mapping[str, int]
+"""Limits in ns by statistic."""
+
+LINE: Final = 15  # pixels from one line of text to the next
+TEXT: Final[dict[str, Any]] = {"fontSize": alt.ExprRef("width < 320 ? 10.5 : 12")}
+_LABEL_WIDTH: Final = 150  # pixels that the name of a limit and its value may need
+_DASHED: Final[dict[str, Any]] = {"stroke": "var(--ink)", "strokeDash": [5, 4]}
+
+
+def specification(layers: Sequence[Layer], height: int, description: str) -> Spec:
+    """Layers as wide as the page allows, under the page's theme."""
+    chart = alt.layer(*layers).properties(width="container", height=height, description=description)
+    spec: Spec = chart.to_dict() | {"config": CONFIG}
+    del spec["$schema"]  # an address that nothing needs
+    return spec
+
+
+def over(values: Sequence[Row]) -> alt.Chart:
+    """A chart over these rows, which become part of the specification."""
+    return alt.Chart(alt.InlineData(values=list(values)))
+
+
+def in_ms(field: str, title: str, low_high: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic channel in ms; every tick names its unit."""
+    axis = alt.Axis(title=title, values=ticks(*low_high), labelExpr=MS_LABEL)
+    scale = alt.Scale(type="log", domain=list(low_high), nice=False)
+    return {"shorthand": f"{field}:Q", "scale": scale, "axis": axis}
+
+
+def vertical_limit(
+    statistic: str, limit_ns: int, x: Sequence[float], **label: Any
+) -> tuple[Layer, Layer]:
+    """A limit on the x axis as a line, its name and value beside its top end."""
+    low, high = x
+    limit = limit_ns / MS
+    at = math.log(limit / low) / math.log(high / low)
+    ends_soon = f"width * {1 - at:.4f} < {_LABEL_WIDTH}"
+    beside = {
+        "align": alt.ExprRef(f"{ends_soon} ? 'right' : 'left'"),
+        "dx": alt.ExprRef(f"{ends_soon} ? -6 : 6"),
+    }
+    line = over([{"limit": limit}]).encode(x="limit:Q")
+    named = line.mark_text(text=_named(statistic, limit_ns), **beside, **TEXT, **label)
+    return line.mark_rule(**_DASHED), named.encode(y=alt.value(0))
+
+
+def horizontal_limit(statistic: str, limit_ns: int) -> tuple[Layer, Layer]:
+    """A limit on the y axis as a line, its name and value above its right end."""
+    line = over([{"limit": limit_ns / MS}]).encode(y="limit:Q")
+    named = line.mark_text(
+        text=_named(statistic, limit_ns), align="right", baseline="bottom", dx=-6, dy=-4, **TEXT
+    )
+    return line.mark_rule(**_DASHED), named.encode(x=alt.value("width"))
+
+
+def _named(statistic: str, limit_ns: int) -> str:
+    return f"{NAMES[statistic]} ≤ {format_duration(limit_ns)}"

@@ -1,0 +1,69 @@
+"""What the page is made of: sections, each with its own numbers of samples and its boundary."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from tokengap.findings import Audit, Finding
+from tokengap.report.theme import Place
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a section is about.
+
+    con: a connection with the query library bound. scope: vantage, origin and window in words.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    audit: Audit
+    scope: str
+
+    @property
+    def limits_ns(self) -> dict[str, int]:
+        """Limits by statistic."""
+        return {objective.statistic: objective.limit_ns for objective in self.audit.objectives}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under named columns; `words` names the columns that hold no numbers."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: Collection[str]
+
+
+@dataclass(frozen=True)
+class Key:
+    """One line of a chart's legend: a mark, what it stands for, and how many requests."""
+
+    place: Place
+    says: str
+    count: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One heading of the page.
+
+    samples: n, and whether it counts requests or gaps. scope: as in `Subject`. legend, chart (a
+    Vega-Lite specification), table, findings, terms: what is shown. notes: how to read it, or why
+    there is nothing to show.
+    """
+
+    title: str
+    samples: str
+    scope: str
+    legend: Sequence[Key] = ()
+    chart: dict[str, Any] | None = None
+    table: Table | None = None
+    findings: Sequence[Finding] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+Build = Callable[[Subject], Section | None]
+"""Makes one section; None where it has no place on the page."""

@@ -1,0 +1,96 @@
+"""How the page looks: the quadrants' marks, the axes, and colours that follow light and dark.
+
+Colours are CSS variables of the page's style sheet. Charts are drawn as SVG, so one specification
+follows the reader's colour scheme, and the printer's.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+MS: Final = 1_000_000  # ns
+MS_LABEL: Final = (
+    "datum.value >= 1000 ? format(datum.value / 1000, ',~r') + ' s'"
+    " : datum.value >= 1 ? format(datum.value, '~r') + ' ms'"
+    " : format(datum.value * 1000, '~r') + ' µs'"
+)
+SHARE_LABEL: Final = "format(datum.value * 100, '.10~f') + ' %'"
+_DENSE_DECADES: Final = 3.5  # up to here 1, 2, 5 and their tens fit an axis
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a request lies between the limits, and the mark that stands for it.
+
+    colour: a CSS variable. path: an SVG path in -1..1. Undecided requests are hollow. Shapes and
+    lightness differ as well as hues, so nobody needs to tell red from green.
+    """
+
+    key: str
+    colour: str
+    path: str
+    hollow: bool = False
+
+    @property
+    def fill(self) -> str:
+        """The inside of the mark."""
+        return "transparent" if self.hollow else self.colour
+
+
+_CIRCLE: Final = "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z"
+_DIAMOND: Final = "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"
+_SQUARE: Final = "M-0.85,-0.85H0.85V0.85H-0.85Z"
+_TRIANGLE: Final = "M0,-1L1.1,0.9H-1.1Z"
+
+PLACES: Final = {
+    place.key: place
+    for place in (
+        Place("unjudged", "var(--met)", _CIRCLE),
+        Place("meets", "var(--met)", _CIRCLE),
+        Place("average", "var(--average)", _TRIANGLE),
+        Place("both", "var(--both)", _SQUARE),
+        Place("undecided", "var(--undecided)", _CIRCLE, hollow=True),
+        Place("possible", "var(--hidden)", _DIAMOND, hollow=True),
+        Place("hidden", "var(--hidden)", _DIAMOND),
+    )
+}
+"""Drawn in this order: what matters most lies on top."""
+
+CONFIG: Final[dict[str, Any]] = {
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    "background": "transparent",
+    "view": {"stroke": "var(--line)"},
+    "axis": {
+        "labelColor": "var(--muted)",
+        "titleColor": "var(--ink)",
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": 600,
+        "titlePadding": 10,
+        "labelOverlap": "greedy",
+        "labelSeparation": 10,
+    },
+    "text": {"fill": "var(--ink)"},
+}
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round values on a logarithmic axis from `low` to `high`, both above 0.
+
+    >>> ticks(0.9, 30)
+    [1.0, 2.0, 5.0, 10.0, 20.0]
+    """
+    steps = (1, 2, 5) if math.log10(high / low) <= _DENSE_DECADES else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    candidates = (step * 10.0**power for power in powers for step in steps)
+    return [tick for tick in candidates if low <= tick <= high]
+
+
+def domain(values: Iterable[float], below: float, above: float) -> list[float]:
+    """A logarithmic domain around the values, with room for what is written at its edges."""
+    seen = list(values)
+    return [min(seen) / below, max(seen) * above]

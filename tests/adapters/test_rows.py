@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from tests.adapters.reading import Row, times
+from tokengap.adapters import rows
+from tokengap.adapters.rows import Stream, record_batches
+from tokengap.schema import STREAMS
+
+MS = 1_000_000
+
+
+def one(stream: Stream, trace: str = "run") -> Row:
+    (batch,) = record_batches([stream], trace)
+    (row,) = batch.to_pylist()
+    assert isinstance(row, dict)
+    return row
+
+
+def test_facts_keep_their_column_and_what_is_not_known_is_null() -> None:
+    row = one(
+        Stream(
+            "r",
+            "sse:12:3",
+            "failed",
+            clock="c",
+            clock_kind="monotonic",
+            times_ns=[5 * MS, 9 * MS],
+            ids={"x_request_id": "u"},
+            labels={"turn": "2"},
+            error_kind="E",
+            sent_ns=0,
+            marks=[("error", 9 * MS)],
+            quality=["end_not_seen"],
+            stages=[{"name": "queue", "duration_ns": 4}],
+        )
+    )
+    assert list(row) == STREAMS.names
+    assert (row["trace"], row["request_id"], row["source"]) == ("run", "r", "sse:12:3")
+    assert (row["attempt"], row["choice"], row["vantage"]) == (0, 0, "client")
+    assert row["ids"] == [("x_request_id", "u")]
+    assert row["labels"] == [("turn", "2")]
+    assert row["marks"] == [{"kind": "error", "t_ns": 9 * MS}]
+    assert row["quality"] == ["end_not_seen", "tokens_are_events"]
+    assert times(row) == [5 * MS, 9 * MS]
+    assert row["stages"][0]["duration_ns"] == 4
+    assert row["stages"][0]["start_ns"] is None
+    unknown = ["planned_ns", "received_ns", "stream_close_ns", "model", "prompt_tokens", "reported"]
+    assert [row[name] for name in unknown] == [None] * len(unknown)
+
+
+def test_a_stream_may_name_a_trace_of_its_own() -> None:
+    assert one(Stream("r", "s", "completed", trace="run.2"))["trace"] == "run.2"
+
+
+@pytest.mark.parametrize("given", [[10, 20, 50], (10, 20, 50), np.array([10, 20, 50])])
+def test_times_may_be_a_sequence_or_an_array(given: list[int]) -> None:
+    row = one(Stream("r", "s", "completed", times_ns=given))
+    assert (row["first_token_ns"], row["gaps_ns"]) == (10, [10, 30])
+
+
+def test_a_body_that_was_not_streamed_is_noted() -> None:
+    assert one(Stream("r", "s", "completed", times_ns=[1], streamed=False))["quality"] == [
+        "not_streamed"
+    ]
+
+
+def test_no_stream_gives_no_batch() -> None:
+    assert list(record_batches([], "run")) == []
+
+
+def test_batches_are_cut_by_events_and_hold_every_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "BATCH_EVENTS", 5)
+    monkeypatch.setattr(rows, "BATCH_STREAMS", 3)
+    # 3 + 3 events reach 5; then three streams without events; then the rest.
+    sizes = [3, 3, 0, 0, 0, 1]
+    made = [
+        Stream(str(i), "s", "completed", times_ns=[MS * k for k in range(size)])
+        for i, size in enumerate(sizes)
+    ]
+    batches = list(record_batches(made, "run"))
+    assert [batch.num_rows for batch in batches] == [2, 3, 1]
+    found = [row for batch in batches for row in batch.to_pylist()]
+    assert [row["request_id"] for row in found] == ["0", "1", "2", "3", "4", "5"]
+    assert [len(times(row)) for row in found] == sizes

@@ -1,0 +1,225 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.store.fakes import FAKE, FakeAdapter, line, log
+from tokengap.errors import InputError, UnknownFormat
+from tokengap.store.ingest import IngestSummary
+from tokengap.store.ingest import ingest as ingest_with
+from tokengap.store.tables import Store, is_store, open_store
+
+ROOT = Path(__file__).parents[2]
+
+# Loads a log and is killed before, or after, the nth call of a method.
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from tests.store.fakes import FakeAdapter
+from tokengap.store import days, delta, ingest, parts
+
+log, store, scratch, version, owner, method, number, when = sys.argv[1:]
+owner = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}[owner]
+original, calls = getattr(owner, method), []
+
+def fatal(*args, **kwargs):
+    calls.append(method)
+    last = len(calls) == int(number)
+    if last and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    result = original(*args, **kwargs)
+    if last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+
+setattr(owner, method, fatal)
+ingest.ingest([log], store, Path(scratch), adapters=(FakeAdapter(version=int(version)),))
+"""
+
+BEFORE_STREAMS_ARE_LIVE = [
+    ("PartWriter", "close", 1, "before"),
+    ("PartWriter", "close", 1, "after"),
+    ("DeltaFiles", "_create", 1, "after"),  # only a new store gets here
+    ("DeltaFiles", "put", 1, "after"),  # rejects
+    ("DeltaFiles", "_write", 1, "after"),
+    ("DeltaFiles", "_write", 2, "after"),  # clocks
+    ("DeltaFiles", "put", 3, "before"),  # streams
+    ("DeltaFiles", "put", 3, "after"),
+    ("DeltaFiles", "_write", 3, "before"),
+]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+def ingest(
+    *paths: str,
+    store: Path,
+    adapters: tuple[FakeAdapter, ...] = FAKE,
+    trace: str | None = None,
+) -> IngestSummary:
+    scratch = store.parent / "scratch"
+    return ingest_with(paths, str(store), scratch, adapters=adapters, trace=trace)
+
+
+def actions(summary: IngestSummary) -> list[tuple[str, str]]:
+    return [(outcome.action, outcome.reason) for outcome in summary.outcomes]
+
+
+pytestmark = pytest.mark.usefixtures("scratch")
+
+
+def test_ingest_says_what_it_did(tmp_path: Path) -> None:
+    a = log(tmp_path / "a.log", line("r1", 1, 5, 9), line("r2", 3), "{")
+    b = log(tmp_path / "b.log", line("r1"))
+    summary = ingest(a, b, store=tmp_path / "store")
+    found = [(o.names, o.action, o.reason, o.streams, o.tokens, o.rejects)
+             for o in summary.outcomes]  # fmt: skip
+    assert found == [(a, "loaded", "", 2, 4, 1), (b, "loaded", "", 1, 2, 0)]
+    assert summary.changed
+
+
+def test_a_second_ingest_changes_nothing_and_reads_nothing(tmp_path: Path) -> None:
+    class Unreadable(FakeAdapter):
+        def read(self, *_: object) -> None:  # type: ignore[override]
+            raise AssertionError("read again")
+
+    a = log(tmp_path / "a.log", line("r1"), "{")
+    ingest(a, store=tmp_path / "store")
+    summary = ingest(a, store=tmp_path / "store", adapters=(Unreadable(),))
+    assert not summary.changed
+    [outcome] = summary.outcomes
+    assert (outcome.action, outcome.reason) == ("already loaded", "")
+    assert (outcome.streams, outcome.tokens, outcome.rejects) == (1, 2, 1)
+
+
+def test_a_copy_under_another_name_is_there_already(tmp_path: Path) -> None:
+    a = log(tmp_path / "a.log", line("r1"))
+    ingest(a, store=tmp_path / "store")
+    copy = log(tmp_path / "copy.log", line("r1"))
+    assert actions(ingest(copy, store=tmp_path / "store")) == [("already loaded", f"as {a}")]
+
+
+def test_each_way_to_be_replaced_is_named(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    a = log(tmp_path / "a.log", line("r1"))
+    assert actions(ingest(a, store=store)) == [("loaded", "")]
+    assert actions(ingest(a, store=store, trace="x")) == [("replaced", "other options")]
+    log(tmp_path / "a.log", line("r1"), line("r2"))
+    assert actions(ingest(a, store=store, trace="x")) == [("replaced", "the log has grown")]
+    newer = (FakeAdapter(version=2),)
+    assert actions(ingest(a, store=store, trace="x", adapters=newer)) == [
+        ("replaced", "fake reads it better now")
+    ]
+    assert [part.streams for part in open_store(str(store)).live_parts()] == [2]
+
+
+def test_one_bad_file_among_good_ones_keeps_all_out(tmp_path: Path) -> None:
+    good = log(tmp_path / "good.log", line("r1"))
+    bad = log(tmp_path / "bad.log", '{"fake": 1, "times": 3}')
+    with pytest.raises(InputError, match=r"bad.log: not one stream"):
+        ingest(good, bad, store=tmp_path / "store")
+    unknown = log(tmp_path / "unknown.log", "hello")
+    with pytest.raises(UnknownFormat):
+        ingest(good, unknown, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_folder_keeps_files_of_rejects_only_for_the_report(tmp_path: Path) -> None:
+    log(tmp_path / "logs" / "bad.log", '{"fake": 1, "times": 3}')
+    with pytest.raises(InputError, match=r"bad.log: not one stream"):
+        ingest(str(tmp_path / "logs"), store=tmp_path / "store")
+    log(tmp_path / "logs" / "good.log", line("r1"))
+    for changed in (True, False):
+        summary = ingest(str(tmp_path / "logs"), store=tmp_path / "store")
+        assert summary.changed is changed
+        found = [(outcome.streams, outcome.rejects) for outcome in summary.outcomes]
+        assert found == [(0, 1), (1, 0)]
+
+
+def test_a_store_is_not_ingested(tmp_path: Path) -> None:
+    ingest(log(tmp_path / "a.log", line("r1")), store=tmp_path / "store")
+    with pytest.raises(InputError, match="store: a store; ingest reads logs"):
+        ingest(str(tmp_path / "store"), store=tmp_path / "other")
+
+
+def run_until_killed(*arguments: object) -> None:
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, *map(str, arguments)],
+        check=False,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert child.returncode == -9
+
+
+@pytest.mark.parametrize(("owner", "method", "number", "when"), BEFORE_STREAMS_ARE_LIVE)
+def test_a_first_load_that_is_killed_leaves_nothing_visible(
+    tmp_path: Path, owner: str, method: str, number: int, when: str
+) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+    run_until_killed(path, store, tmp_path / "scratch", 1, owner, method, number, when)
+    left = Store(str(store))
+    assert (left.live_parts(), left.rejects().num_rows, left.clocks().num_rows) == ([], 0, 0)
+    summary = ingest(path, store=store)
+    assert actions(summary) == [("loaded", "")]
+    assert (left.rejects().num_rows, left.clocks().num_rows) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "number", "when"),
+    [point for point in BEFORE_STREAMS_ARE_LIVE if point[1] != "_create"],
+)
+def test_a_newer_load_that_is_killed_leaves_the_older_one(
+    tmp_path: Path, owner: str, method: str, number: int, when: str
+) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+    ingest(path, store=store)
+    old = Store(str(store))
+    before = (old.live_parts(), old.rejects(), old.clocks())
+    run_until_killed(path, store, tmp_path / "scratch", 2, owner, method, number, when)
+    assert (old.live_parts(), old.rejects(), old.clocks()) == before
+
+
+def test_a_load_that_is_killed_after_its_commit_is_there(tmp_path: Path) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+    run_until_killed(path, store, tmp_path / "scratch", 1, "DeltaFiles", "_write", 3, "after")
+    assert actions(ingest(path, store=store)) == [("already loaded", "")]
+    assert open_store(str(store)).rejects().num_rows == 1
+
+
+def test_vacuum_removes_what_a_killed_load_left(tmp_path: Path) -> None:
+    path, store = log(tmp_path / "a.log", line("r1")), tmp_path / "store"
+    ingest(path, store=store)
+    [live] = [Path(part.uri) for part in open_store(str(store)).live_parts()]
+    run_until_killed(path, store, tmp_path / "scratch", 2, "DeltaFiles", "put", 2, "after")
+    assert len(list((store / "streams").rglob("*.parquet"))) == 2
+    DeltaTable(store / "streams").vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True
+    )
+    assert list((store / "streams").rglob("*.parquet")) == [live]
+
+
+def test_loads_of_one_source_by_several_processes_count_once(tmp_path: Path) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+    never = ("PartWriter", "close", "0", "before")
+    children = []
+    for number in range(3):
+        scratch = tmp_path / f"scratch{number}"
+        scratch.mkdir()
+        command = [sys.executable, "-c", CHILD, path, str(store), str(scratch), "1", *never]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        children.append(subprocess.Popen(command, cwd=ROOT, env=environment))
+    assert [child.wait() for child in children] == [0, 0, 0]
+    assert is_store(str(store))
+    found = open_store(str(store))
+    assert [part.streams for part in found.live_parts()] == [1]
+    assert (found.rejects().num_rows, found.clocks().num_rows) == (1, 1)
+    assert len(list((store / "streams").rglob("*.parquet"))) == 1
