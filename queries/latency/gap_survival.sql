@@ -1,7 +1,7 @@
 -- gap_survival: what share of gaps is longer than a given length (one row per step).
 --
--- About 200 steps, evenly spaced in the logarithm of the gap; each stands at the longest gap of its
--- step, so every row is exact and the last one is the longest gap of all.
+-- Up to 100 steps per power of ten, evenly spaced in the logarithm of the gap; each stands at the
+-- longest gap of its step, so every row is exact and the last one is the longest gap of all.
 --
 -- Requires: _judged_gaps
 -- Columns:
@@ -12,7 +12,7 @@
 CREATE VIEW gap_survival AS
 WITH steps AS (
     SELECT
-        floor(25 * log10(gap_ns::DOUBLE + 1)) AS step,
+        floor(100 * log10(gap_ns::DOUBLE + 1)) AS step,
         max(gap_ns) AS gap_ns,
         count(*) AS gaps,
     FROM _judged_gaps

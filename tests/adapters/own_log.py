@@ -16,11 +16,11 @@ from tokengap.schema import STREAMS
 Line = dict[str, Any]
 
 
-def event(t_ns: int, kind: str = "token", request_id: str = "a", **more: object) -> Line:
+def event(t_ns: int, kind: str = "token", request_id: str = "a", **more: Any) -> Line:
     return {"request_id": request_id, "t_ns": t_ns, "kind": kind, **more}
 
 
-def stream(times_ns: Sequence[int], request_id: str = "a", **more: object) -> Line:
+def stream(times_ns: Sequence[int], request_id: str = "a", **more: Any) -> Line:
     return {"request_id": request_id, "times_ns": list(times_ns), **more}
 
 

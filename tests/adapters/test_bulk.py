@@ -1,15 +1,16 @@
 """The bulk reader takes no line that a strict reader refuses, and reads the same from it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.adapters.own_log import read_own
 
+from tests.adapters.own_log import read_own
 from tokengap.adapters import bulk
 from tokengap.adapters.bulk import BulkReader, Chunk, in_order
 from tokengap.adapters.lines import LineError, decode
@@ -17,15 +18,17 @@ from tokengap.adapters.source import Block
 
 COLUMNS = pa.schema({"name": pa.string(), "t_ns": pa.int64(), "small": pa.int32()})
 
+EXPECTED = pa.schema({"exact": pa.int64()})
 
-def chunks(data: bytes, *learned: dict[str, object]) -> list[Chunk]:
-    reader = BulkReader(COLUMNS)
+
+def chunks(data: bytes, *learned: Mapping[str, object]) -> list[Chunk]:
+    reader = BulkReader(COLUMNS, EXPECTED)
     for record in learned:
         reader.learn(record)
     return list(reader.chunks(Block(1, 0, data)))
 
 
-def rows(data: bytes, *learned: dict[str, object]) -> list[dict[str, object]] | None:
+def rows(data: bytes, *learned: Mapping[str, object]) -> list[dict[str, object]] | None:
     (chunk,) = chunks(data, *learned)
     return None if chunk.rows is None else chunk.rows.to_pylist()
 
@@ -51,10 +54,11 @@ def test_the_end_of_the_last_line_does_not_matter(end: bytes) -> None:
         b'{"t_ns":1.0}', b'{"t_ns":1.5}', b'{"t_ns":1e3}', b'{"t_ns":-0.0}', b'{"t_ns":true}',
         b'{"t_ns":"1"}', b'{"t_ns":9223372036854775808}', b'{"small":2147483648}', b'{"t_ns":NaN}',
         b'{"t_ns":01}', b'{"t_ns":1,}', b'{"t_ns":1,"t_ns":2}', b'{"t_ns":1,"\\u0074_ns":2}',
-        b'{"t_ns":[1]}', b'{"t_ns":{}}', b'{"name":1}', b'{"name":"\xff"}', b'{"name":"\xed\xa0\x80"}',
+        b'{"t_ns":[1]}', b'{"t_ns":{}}', b'{"name":1}', b'{"name":"\xff"}', b'{"name":"\xed\xa0"}',
         b'{"name":"\\ud800"}', b'{"name":"a\tb"}', b'{"name":"a', b'{"t_ns":1}{"t_ns":2}',
         b'{"t_ns":1}x', b'{"t_ns":1}\0}', b'{"t_ns":1} ', b"", b"  ", b"[1]", b"7", b"}", b"{",
-        b"\xef\xbb\xbf" + GOOD, b'{"t_ns":\n1}', b'{"other":1}', b'{"x":' + b"[" * 99999 + b"]" * 99999 + b"}",
+        b"\xef\xbb\xbf" + GOOD, b'{"t_ns":\n1}', b'{"other":1}',
+        b'{"x":' + b"[" * 99999 + b"]" * 99999 + b"}",
     ],
 )  # fmt: skip
 def test_what_may_not_be_strict_is_left_to_the_reader_of_single_lines(line: bytes) -> None:
@@ -99,8 +103,16 @@ def test_a_learned_field_of_another_type_is_left_to_the_reader_of_single_lines()
     assert rows(b'{"x":"\xff"}\n', {"x": "s"}) is None
 
 
+def test_an_expected_field_has_the_type_expected() -> None:
+    assert rows(b'{"exact":9007199254740993}\n') is None
+    found = rows(b'{"exact":9007199254740993}\n', {"exact": 1})
+    assert found is not None
+    assert found[0]["exact"] == 9007199254740993  # 2^53 + 1 is no double
+    assert rows(b'{"exact":1.0}\n', {"exact": 1}) is None
+
+
 def test_only_so_many_fields_are_learned() -> None:
-    names = [f"x{n}" for n in range(bulk.LEARNED_LIMIT + 1)]
+    names = [f"x{n}" for n in range(bulk.COLUMNS_LIMIT - len(COLUMNS) + 1)]
     one, more = (json.dumps(dict.fromkeys(n, 1)).encode() for n in (names[:-1], names))
     learned = dict.fromkeys(names, 1)
     assert rows(one, learned) is not None
@@ -128,7 +140,7 @@ def test_items_are_not_read_far_ahead() -> None:
             read.append(n)
             yield n
 
-    results = in_order(lambda n: n, items())
+    results = cast("Generator[int]", in_order(lambda n: n, items()))
     next(results)
     results.close()
     assert len(read) < 20
@@ -177,15 +189,44 @@ def test_every_row_is_what_the_strict_reader_reads(data: bytes) -> None:
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(data=FILES)
-def test_bulk_and_single_lines_agree_on_every_line(tmp_path: Path, data: bytes) -> None:
+@given(data=FILES, part_bytes=st.sampled_from([60, 300, 5000]))
+def test_bulk_and_single_lines_agree_on_every_line(
+    tmp_path: Path, data: bytes, part_bytes: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "PART_BYTES", 60)
+        patch.setattr(bulk, "PART_BYTES", part_bytes)
         fast = read_own(tmp_path, data)
         patch.setattr(BulkReader, "_parse", lambda *_: None)
         slow = read_own(tmp_path, data)
     assert fast.rows == slow.rows
     assert fast.intake.rejects == slow.intake.rejects
+
+
+FACTS = st.sampled_from(
+    ["", ',"model":"m"', ',"model":"n"', ',"status":"failed"', ',"status":"bad"', ',"kv_bytes":-1']
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(facts=st.lists(st.tuples(st.sampled_from("ab"), FACTS, FACTS), min_size=1, max_size=10))
+def test_a_fact_on_many_lines_is_judged_as_on_each(
+    tmp_path: Path, facts: list[tuple[str, str, str]]
+) -> None:
+    known = '{"request_id":"z","t_ns":0,"model":"m","status":"failed","kv_bytes":1}'
+    lines = [
+        f'{{"request_id":"{request_id}","t_ns":{10 * n},"index":{n}{one}{other}}}'
+        for n, (request_id, one, other) in enumerate(facts)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "PART_BYTES", len(known))  # it is read first, and singly
+        fast = read_own(tmp_path, "x", known, *lines)
+        patch.setattr(BulkReader, "_parse", lambda *_: None)
+        slow = read_own(tmp_path, "x", known, *lines)
+    assert fast.rows == slow.rows
+    by_line = [sorted(r.intake.rejects, key=lambda reject: reject.line) for r in (fast, slow)]
+    assert by_line[0] == by_line[1]
 
 
 def test_a_file_of_plain_events_needs_no_single_lines(

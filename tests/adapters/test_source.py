@@ -1,6 +1,8 @@
 import gzip
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -101,3 +103,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_an_empty_file_has_no_lines(tmp_path: Path) -> None:
     log = source(tmp_path / "empty", b"")
     assert (list(log.lines()), log.head, log.read()) == ([], b"", b"")
+
+
+def test_named_pipe_is_copied_because_it_can_be_read_only_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(b'{"a":1}\n',))
+    writer.start()
+    source = open_source(str(pipe), tmp_path)
+    writer.join()
+    assert source.read() == source.read() == b'{"a":1}\n'
+    assert source.name == str(pipe)

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.adapters.own_log import event, read_own, stream, the_row
 from tests.adapters.reading import marks, times
 
+STAGE = ("name", "start_ns", "end_ns", "duration_ns", "worker", "clock")
 TOKENS = (event(10), event(20))
 
 
@@ -144,10 +146,13 @@ def test_stages_get_their_clock_and_their_duration(tmp_path: Path) -> None:
     ]
     row = the_row(tmp_path, stream([10, 20], clock="c", stages=stages))
     assert row["stages"] == [
-        {"name": "prefill", "start_ns": 1, "end_ns": 9, "duration_ns": 8, "worker": "p0", "clock": "c"},
-        {"name": "kv_transfer", "start_ns": None, "end_ns": None, "duration_ns": 3, "worker": None, "clock": None},
-        {"name": "relay", "start_ns": 2, "end_ns": 4, "duration_ns": 2, "worker": None, "clock": "other"},
-    ]  # fmt: skip
+        dict(zip(STAGE, stage, strict=True))
+        for stage in [
+            ("prefill", 1, 9, 8, "p0", "c"),
+            ("kv_transfer", None, None, 3, None, None),
+            ("relay", 2, 4, 2, None, "other"),
+        ]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +166,7 @@ def test_stages_get_their_clock_and_their_duration(tmp_path: Path) -> None:
     ],
 )
 def test_the_total_and_where_it_comes_from(
-    tmp_path: Path, stated: dict[str, object], total: int, source: str
+    tmp_path: Path, stated: dict[str, Any], total: int, source: str
 ) -> None:
     row = the_row(tmp_path, *TOKENS, event(30, "usage", **stated))
     assert (row["output_tokens"], row["token_count_source"]) == (total, source)

@@ -6,6 +6,7 @@ from tokengap.adapters.lines import LineError
 from tokengap.adapters.tokengap_line import KINDS, Record, read
 from tokengap.schema import TIME_LIMIT_NS
 
+AGGREGATE = '"aggregate"'
 TOO_LATE = TIME_LIMIT_NS + 1
 
 
@@ -49,7 +50,7 @@ def error_of(text: str) -> LineError:
         ('{"request_id":"a","times_ns":[1],"token_counts":[0]}', "token_counts[0]", "0"),
         ('{"request_id":"a","times_ns":[1],"index":0}', "index", "0"),
         ('{"request_id":"a","times_ns":[1],"last_token_ns":1}', "last_token_ns", "1"),
-        ('{"request_id":"a","times_ns":[],"granularity":"aggregate"}', "granularity", '"aggregate"'),
+        ('{"request_id":"a","times_ns":[],"granularity":"aggregate"}', "granularity", AGGREGATE),
         ('{"request_id":"a","granularity":"token"}', "granularity", '"token"'),
         (
             '{"request_id":"a","t_ns":1,"token_count_source":"usage"}',

@@ -49,11 +49,11 @@ def test_the_origin_is_the_first_stamp_the_log_has() -> None:
 
 
 def test_rows_keep_their_order_within_a_day() -> None:
-    origins = [MIDNIGHT_NS + 5, NOON_NS, MIDNIGHT_NS, NOON_NS + 3, MIDNIGHT_NS + 1]
-    rows = batch(*[[]] * 5, clock_kind=["wall"] * 5, sent_ns=origins)
+    # a thousand rows on each of two days, in turn and backwards in time
+    origins = [NOON_NS + (row % 2) * DAY_NS - row for row in range(2000)]
+    rows = batch(*[[]] * 2000, clock_kind=["wall"] * 2000, sent_ns=origins)
     found = {day: part.column("sent_ns").to_pylist() for day, part in days(rows)}
-    assert found["2025-11-29"] == [NOON_NS, NOON_NS + 3]
-    assert found["2025-11-30"] == [MIDNIGHT_NS + 5, MIDNIGHT_NS, MIDNIGHT_NS + 1]
+    assert found == {"2025-11-29": origins[::2], "2025-11-30": origins[1::2]}
 
 
 def test_no_rows_are_on_no_day() -> None:

@@ -95,14 +95,3 @@ def test_pairs_are_told_only_where_both_are_there(tmp_path: Path) -> None:
     assert superseding([*fine, *coarse, *strange], ALL) == [("coarse", "fine")]
     assert superseding([*coarse, *strange], ALL) == []
     assert superseding([], ALL) == []
-
-
-@pytest.mark.parametrize("name", ["run[1]", "run*", "run?", "trace=x", "it's"])
-def test_a_path_means_itself_whatever_is_in_it(tmp_path: Path, name: str) -> None:
-    # run1 is what DuckDB would also, or only, read for the first three
-    neighbour = parts(tmp_path / "run1" / "a.log", line("r1"))
-    odd = parts(tmp_path / name / "b.log", line("r2"))
-    check_unique([*neighbour, *odd], tmp_path)
-    twin = parts(tmp_path / "twin" / "c.log", line("r2", 1, 2))
-    with pytest.raises(KeyCollision):
-        check_unique(odd, tmp_path, standing=twin)

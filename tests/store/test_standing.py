@@ -88,6 +88,7 @@ def test_the_order_of_files_does_not_make_another_load(tmp_path: Path) -> None:
     a, b = source(tmp_path / "a", b"first"), source(tmp_path / "b", b"second")
     old = provenance(a, b)
     assert stand([old], b, a) == Standing(already=old)
+    assert provenance(b, a).load_id == old.load_id
 
 
 def test_a_file_read_together_with_others_is_there(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ import pyarrow.json as pj
 from tokengap.adapters.source import Block
 
 PART_BYTES: Final = 256 << 10
-LEARNED_LIMIT: Final = 32
-"""Every column costs time on every row, so fields beyond this many are read line by line."""
+COLUMNS_LIMIT: Final = 48
+"""Every column costs time on every row, so lines with further fields are read singly."""
 WORKERS: Final = min(4, os.cpu_count() or 1)
 
 _LEARNABLE: Final = {
@@ -46,15 +46,18 @@ class Chunk:
 
 
 class BulkReader:
-    """Parses blocks of JSON lines into the given columns; may be used from several threads.
+    """Parses blocks of JSON lines into columns; may be used from several threads.
 
-    Rows have the columns asked for, in order, then those learned: text, bool or number, in which
-    an integer may have lost digits. A column is NULL where the line lacks it or says null.
+    columns: those every row has, in that order. expected: types of further fields, which become
+    columns once a line has shown that they occur. Any other field becomes one too if it is text, a
+    truth value, or a number, of which an integer may then have lost digits. A column is NULL where
+    the line lacks it or says null.
     """
 
-    def __init__(self, columns: pa.Schema) -> None:
+    def __init__(self, columns: pa.Schema, expected: pa.Schema) -> None:
         self._columns = columns
-        self._learned: dict[str, pa.DataType] = {}
+        self._expected = dict(zip(expected.names, expected.types, strict=True))
+        self._known = dict(zip(columns.names, columns.types, strict=True))
 
     def chunks(self, block: Block) -> Iterator[Chunk]:
         """The block's lines in order; `learn` from a chunk without rows before taking the next."""
@@ -66,12 +69,12 @@ class BulkReader:
             yield Chunk(part, self._parse(part.data))
 
     def learn(self, record: Mapping[str, object]) -> None:
-        """Expect the fields of this line, as far as they are text, a number or a truth value."""
+        """Expect the fields of this line from now on."""
         for name, value in record.items():
-            type_ = _LEARNABLE.get(type(value))
-            known = name in self._learned or name in self._columns.names
-            if type_ is not None and not known and len(self._learned) < LEARNED_LIMIT:
-                self._learned = {**self._learned, name: type_}
+            if name not in self._known and len(self._known) < COLUMNS_LIMIT:
+                type_ = self._expected.get(name, _LEARNABLE.get(type(value)))
+                if type_ is not None and value is not None:
+                    self._known = {**self._known, name: type_}
 
     def _parse(self, data: bytes) -> pa.RecordBatch | None:
         text = data.replace(b"\r\n", b"\n") if b"\r" in data else data
@@ -79,7 +82,7 @@ class BulkReader:
         breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
         if not (_objects_fill_lines(text, breaks) and _is_utf8(text)):
             return None
-        schema = pa.schema([*self._columns, *self._learned.items()])
+        schema = pa.schema(self._known.items())
         try:
             table = pj.read_json(
                 pa.BufferReader(text),

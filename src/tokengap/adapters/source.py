@@ -143,12 +143,19 @@ class Source:
 
 
 def open_source(name: str, scratch: Path) -> Source:
-    """The file called `name`; `-` is standard input, copied into `scratch`."""
+    """The file called `name`; `-` is standard input, and any pipe is copied into `scratch`."""
     if name == STDIN:
-        with tempfile.NamedTemporaryFile(dir=scratch, prefix="stdin-", delete=False) as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        return Source(STDIN, Path(copy.name))
+        return Source(name, _copy(sys.stdin.buffer, scratch))
     path = Path(name)
+    if path.is_fifo():
+        with path.open("rb") as pipe:
+            return Source(name, _copy(pipe, scratch))
     if not path.is_file():
         raise InputError(f"{name}: no such file")
     return Source(name, path)
+
+
+def _copy(stream: BinaryIO, scratch: Path) -> Path:
+    with tempfile.NamedTemporaryFile(dir=scratch, prefix="pipe-", delete=False) as copy:
+        shutil.copyfileobj(stream, copy)
+    return Path(copy.name)

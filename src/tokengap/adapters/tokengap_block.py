@@ -43,9 +43,14 @@ def read_block(reader: BulkReader, block: Block) -> Found:
 
 
 def _read_rows(block: Block, rows: pa.RecordBatch, reader: BulkReader, found: Found) -> None:
-    usual = plain(rows)
+    usual, leader = plain(rows)
     if not usual.all():
+        before = len(found.rejects)
         _read_singly(_lines_at(block, np.flatnonzero(~usual)), reader, found)
+        bad = [line.number - block.first_line for line, _ in found.rejects[before:]]
+        misled = usual & np.isin(leader, bad)
+        _read_singly(_lines_at(block, np.flatnonzero(misled)), reader, found)
+        usual &= ~misled
         rows = rows.filter(pa.array(usual))
     if rows.num_rows:
         found.tokens.append(from_rows(rows, block.first_line + np.flatnonzero(usual)))

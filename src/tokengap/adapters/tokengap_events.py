@@ -11,7 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Ints
-from tokengap.adapters.tokengap_line import FACTS, FREE_TEXT, PLACE, TOKEN_KINDS, Record
+from tokengap.adapters.tokengap_line import (
+    CHOICES,
+    FACTS,
+    FREE_TEXT,
+    NESTED,
+    PLACE,
+    TOKEN_KINDS,
+    Record,
+)
 from tokengap.schema import TIME_LIMIT_NS, VANTAGES
 
 COLUMNS: Final = pa.schema({
@@ -19,7 +27,13 @@ COLUMNS: Final = pa.schema({
     "t_ns": pa.int64(), "kind": pa.string(), "n_tokens": pa.int32(), "vantage": pa.string(),
     "clock": pa.string(),
 })  # fmt: skip
-"""What bulk rows hold of a line; the rest is only looked at to see whether it says more."""
+"""What bulk rows hold of every line."""
+FURTHER: Final = pa.schema({
+    name: pa.string() if name in FREE_TEXT or name in CHOICES
+    else pa.bool_() if name == "streamed" else pa.int64()
+    for name in sorted(FACTS - NESTED)
+})  # fmt: skip
+"""Facts that a row may hold too."""
 
 IN_STREAM: Final = len(TOKEN_KINDS)
 """Kind of an event that came in a line for a whole stream."""
@@ -52,41 +66,40 @@ class Tokens:
     line: Ints
 
 
-def plain(rows: pa.RecordBatch) -> Bools:
-    """Rows that are token events and nothing else, or repeat what an earlier row of them says."""
+def plain(rows: pa.RecordBatch) -> tuple[Bools, Ints]:
+    """Rows that need no closer look, and for each the row whose facts it repeats.
+
+    A plain row is a token event without facts, or with those of an earlier one of its stream: if
+    that one turns out bad, so is it. A row without facts repeats itself.
+    """
     kind = pc.index_in(_kind(rows), _KINDS)
     vantage = rows.column("vantage")
     odd = pc.or_(
         pc.or_(pc.is_null(kind), pc.is_null(rows.column("t_ns"))),
         pc.and_(pc.is_valid(vantage), pc.is_null(pc.index_in(vantage, _VANTAGES))),
     )
-    usual = ~_numpy(odd) & (
-        _numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0
-    )
+    usual = ~_numpy(odd) & (_numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0)
     for name, least, most in (
         ("attempt", 0, _INT64_MAX), ("choice", 0, _INT64_MAX), ("index", 0, TIME_LIMIT_NS),
         ("n_tokens", 1, _INT64_MAX), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
     ):  # fmt: skip
         value = _numpy(pc.fill_null(rows.column(name), least))
         usual &= (value >= least) & (value <= most)
-    return usual & ~_says_more(rows, usual)
+    states, leader = _stated(rows, usual)
+    return usual & (~states | (leader < np.arange(rows.num_rows))), leader
 
 
-def _says_more(rows: pa.RecordBatch, usual: Bools) -> Bools:
-    """Rows with a fact in them, unless an earlier usual row of the stream says just the same."""
-    stated = [name for name in rows.schema.names[len(COLUMNS) :] if name in FACTS]
-    text = [name for name in stated if name in FREE_TEXT]
-    more = np.zeros(rows.num_rows, bool)
-    for name in stated:
-        more |= _numpy(pc.is_valid(rows.column(name)))
-    if text and more.any():
-        codes, _ = _codes([pa.array(usual), *(rows.column(name) for name in (*PLACE, *text))])
-        repeated = np.ones(rows.num_rows, bool)
-        repeated[np.unique(codes, return_index=True)[1]] = False
-        for name in set(stated).difference(text):
-            repeated &= ~_numpy(pc.is_valid(rows.column(name)))
-        more &= ~repeated
-    return more
+def _stated(rows: pa.RecordBatch, usual: Bools) -> tuple[Bools, Ints]:
+    """Rows with a fact in them, and the first row of the stream, as usual or not, to say the same."""
+    states = np.zeros(rows.num_rows, bool)
+    facts = [rows.column(name) for name in rows.schema.names[len(COLUMNS) :] if name in FACTS]
+    for column in facts:
+        states |= _numpy(pc.is_valid(column))
+    if not states.any():
+        return states, np.arange(rows.num_rows)
+    place = (rows.column(name) for name in PLACE)
+    codes, first = _codes([pa.array(usual), *place, *facts])
+    return states, np.where(states, first[codes], np.arange(rows.num_rows))
 
 
 def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:

@@ -36,7 +36,7 @@ from tokengap.adapters.rows import BATCH_EVENTS
 from tokengap.adapters.source import Source
 from tokengap.adapters.spill import GROUP, Spill
 from tokengap.adapters.tokengap_block import Found, read_block
-from tokengap.adapters.tokengap_events import COLUMNS, Tokens
+from tokengap.adapters.tokengap_events import COLUMNS, FURTHER, Tokens
 from tokengap.adapters.tokengap_facts import says_how_it_ended
 from tokengap.adapters.tokengap_order import ORDER
 from tokengap.adapters.tokengap_streams import Call, streams_batch
@@ -85,7 +85,7 @@ class _Gathered:
     def __init__(self, spill: Spill, late: LateRejects) -> None:
         self._spill = spill
         self._late = late
-        self._reader = BulkReader(COLUMNS)
+        self._reader = BulkReader(COLUMNS, FURTHER)
         self._attempts: dict[tuple[str, int], int] = {}
         self._clocks: dict[str | None, int] = {None: 0}
         self._ends_logged = False
@@ -148,7 +148,7 @@ class _Gathered:
             trace=intake.trace,
             source_ids=[intake.source_id(source) for source in self._late.sources],
             attempts=list(self._attempts),
-            clocks=list(self._clocks),
+            clocks=self._clocks,
             ends_logged=self._ends_logged,
             late=self._late,
         )

@@ -22,7 +22,7 @@ ENDS: Final = {
 MARKS: Final = (*dict.fromkeys((*MARK_KINDS, *ENDS)),)
 KINDS: Final = (*TOKEN_KINDS, *ORIGINS, *MARKS)
 
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "kind": KINDS,
     "marks.kind": MARKS,
     "vantage": VANTAGES,
@@ -39,7 +39,7 @@ _BYTE: Final = re.compile(r"\(byte (\d+)\)$")
 
 
 def _one_of(name: str) -> Meta:
-    return Meta(pattern=rf"^(?:{'|'.join(_CHOICES[name])})\Z")
+    return Meta(pattern=rf"^(?:{'|'.join(CHOICES[name])})\Z")
 
 
 Ns = Annotated[int, Meta(ge=-TIME_LIMIT_NS, le=TIME_LIMIT_NS)]
@@ -140,7 +140,9 @@ FREE_TEXT: Final = frozenset({
     "error_kind", "finish_reason", "deployment", "model", "tenant", "slo_class",
     "prefill_worker", "decode_worker",
 })  # fmt: skip
-"""Facts that hold any text: what one line may say, every line may."""
+NESTED: Final = frozenset({
+    "times_ns", "token_counts", "ids", "labels", "marks", "stages", "reported",
+})  # fmt: skip
 PLACE: Final = ("request_id", "attempt", "choice", "vantage", "clock")
 FACTS: Final = frozenset(Record.__struct_fields__) - {*PLACE, "t_ns", *_EVENT_ONLY}
 """Fields that say more than that a token came."""
@@ -228,8 +230,8 @@ def _explained(error: LineError, data: bytes) -> LineError:
     path = error.field or ""
     name = re.sub(r"\[.*?\]", "", path)
     reason = error.reason
-    if name in _CHOICES and "regex" in reason:
-        reason = f"{path}: expected one of {', '.join(_CHOICES[name])}"
+    if name in CHOICES and "regex" in reason:
+        reason = f"{path}: expected one of {', '.join(CHOICES[name])}"
     return LineError(reason, error.field, _written(data, path) if name in _SHOWN else None)
 
 

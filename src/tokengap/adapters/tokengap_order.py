@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -83,26 +83,25 @@ def _changes(*columns: Ints) -> Ints:
     return np.flatnonzero(fresh)
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered:
-    """Token events that count, and by stream what has to be said about them.
+class Run(NamedTuple):
+    """The token events of one stream: how many, on which lines first and last, and what to note."""
 
-    unindexed: their order is that of the file. answer_at: row of the first text that has
-    reasoning before it, -1 without one.
-    """
+    events: int
+    lines: tuple[int, int]
+    repeated: bool
+    unindexed: bool
+    """Whether they are in the order of the file."""
+    first_answer_ns: int | None
+    """The first text that has reasoning before it."""
 
-    rows: Rows
-    repeated: Bools
-    unindexed: Bools
-    answer_at: Ints
-    first_line: Ints
-    last_line: Ints
+
+NO_TOKENS: Final = Run(0, (0, 0), repeated=False, unindexed=False, first_answer_ns=None)
 
 
 def settle(
     rows: Rows, whole: Mapping[Key, int], clocks: Mapping[Place, int], late: LateRejects
-) -> Ordered:
-    """Keep what counts of sorted rows.
+) -> tuple[Rows, dict[Key, Run]]:
+    """What counts of sorted rows, and the streams they make up.
 
     whole: line of each stream that was logged as one line; clocks: the clock of each place.
     """
@@ -110,18 +109,17 @@ def settle(
     rows = _on_one_clock(rows, clocks, late)
     rows = _all_indexed(rows, late)
     rows, repeated = _once(rows, late)
-    starts, sizes = rows.starts(), rows.sizes()
+    starts = rows.starts()
     if not len(starts):
-        nothing = np.zeros(0, np.int64)
-        return Ordered(rows, repeated, repeated, nothing, nothing, nothing)
-    return Ordered(
-        rows,
-        repeated,
-        (rows.index[starts] == NOT_SAID) & (sizes > 1),
-        _answers(rows, starts),
-        np.minimum.reduceat(rows.line, starts),
-        np.maximum.reduceat(rows.line, starts),
-    )
+        return rows, {}
+    first = np.minimum.reduceat(rows.line, starts).tolist()
+    last = np.maximum.reduceat(rows.line, starts).tolist()
+    runs = zip(
+        rows.sizes().tolist(), zip(first, last, strict=True), repeated.tolist(),
+        (rows.index[starts] == NOT_SAID).tolist(), _answers(rows, starts),
+        strict=True,
+    )  # fmt: skip
+    return rows, dict(zip(rows.streams(), map(Run._make, runs), strict=True))
 
 
 def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], late: LateRejects) -> Rows:
@@ -182,10 +180,13 @@ def _once(rows: Rows, late: LateRejects) -> tuple[Rows, Bools]:
     return rows.where(~again), np.logical_or.reduceat(again & ~conflict, starts)
 
 
-def _answers(rows: Rows, starts: Ints) -> Ints:
+def _answers(rows: Rows, starts: Ints) -> list[int | None]:
     if not (rows.kind == _REASONING).any():
-        return np.full(len(starts), -1)
+        return [None] * len(starts)
     at = np.arange(len(rows.kind))
-    text = np.minimum.reduceat(np.where(rows.kind == _TEXT, at, _NOWHERE), starts)
+    text = np.minimum.reduceat(np.where(rows.kind == _TEXT, at, _NOWHERE), starts).tolist()
     reasoning = np.minimum.reduceat(np.where(rows.kind == _REASONING, at, _NOWHERE), starts)
-    return np.where((text < _NOWHERE) & (reasoning < text), text, -1)
+    return [
+        int(rows.t_ns[answer]) if thought < answer < _NOWHERE else None
+        for answer, thought in zip(text, reasoning.tolist(), strict=True)
+    ]

@@ -86,16 +86,17 @@ def _kept(audit: Audit) -> Tile:
 
 
 def _hidden(audit: Audit) -> Tile:
+    title = "Fine on average, and stalled"
     hidden, completed = len(audit.hidden), audit.counts["completed"]
-    notes = []
-    if completed:
-        notes.append(f"{format_share(hidden / completed)} of {format_count(completed)} completed")
+    if not completed:
+        return Tile(title, ["-"], ["no request completed"])
+    notes = [f"{format_share(hidden / completed)} of {format_count(completed)} completed"]
     if audit.possible:
         notes.append(f"{format_count(len(audit.possible))} more possible")
     if audit.hidden:
         worst = audit.hidden[0]
         notes.append(f"longest {_longest(audit, worst, worst['worst_gap_low_ns'])}")
-    return Tile("Fine on average, and stalled", [format_count(hidden)], notes)
+    return Tile(title, [format_count(hidden)], notes)
 
 
 def _ratio(audit: Audit) -> Tile:

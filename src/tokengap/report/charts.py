@@ -28,9 +28,15 @@ Corner = tuple[str, Sequence[str]]
 ID_SHOWN: Final = 48  # characters of a request id
 _MAP_HEIGHT: Final = 440
 _SURVIVAL_HEIGHT: Final = 340
-_SMALL, _LARGE = 56, 900  # areas in square pixels: a mark of one request, and the heaviest mark
+_AREA: Final = 56  # square pixels of a mark that is one request
+_AREAS: Final = [16, 240]  # of the lightest and the heaviest mark where marks are shared
+_LIMIT_ROOM: Final = 0.15  # of an axis, on either side of a limit
 _ONE_READ_NS: Final = 100_000
-_RATIOS: Final = {1: "worst gap = average", 10: "10 times", 100: "100 times", 1000: "1000 times"}
+_RATIOS: Final = {
+    1: "worst gap = average",
+    10: "10 times the average",
+    100: "100 times the average",
+}
 
 
 def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner]) -> Spec:
@@ -40,11 +46,11 @@ def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner
     limits: on tpot and worst_gap. corners: what `top left`, `bottom right` and so on stand for.
     """
     data = [_mark(row) for row in marks]
-    x = domain([d["tpot"] for d in data] + _around(limits, "tpot"), 1.3, 1.3)
-    y = domain([d["worst"] for d in data] + _around(limits, "worst_gap"), 1.8, 2.6)
+    x = domain(_seen([d["tpot"] for d in data], limits.get("tpot")), 0.06, 0.06)
+    y = domain(_seen([d["worst"] for d in data], limits.get("worst_gap")), 0.12, 0.18)
     layers: list[Layer] = [_whiskers(data), _points(data, x, y)]
     if "tpot" in limits:
-        layers += vertical_limit("tpot", limits["tpot"], x, baseline="bottom", dy=-6)
+        layers += vertical_limit("tpot", limits["tpot"], x, dy=-6)
     if "worst_gap" in limits:
         layers += horizontal_limit("worst_gap", limits["worst_gap"])
     if not limits:
@@ -56,9 +62,13 @@ def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner
     )
 
 
-def _around(limits: Limits, name: str) -> list[float]:
-    """What a domain must hold so that both sides of a limit can be seen."""
-    return [limits[name] / MS / 1.8, limits[name] / MS * 1.8] if name in limits else []
+def _seen(values: list[float], limit_ns: int | None) -> list[float]:
+    """The values, and a limit with some room on either side of it."""
+    if limit_ns is None:
+        return values
+    limit = limit_ns / MS
+    room = domain([*values, limit], 0, _LIMIT_ROOM)[1] / max(*values, limit)
+    return [*values, limit / room, limit * room]
 
 
 def _mark(row: Row) -> Row:
@@ -85,10 +95,11 @@ def _points(data: Sequence[Row], x: Sequence[float], y: Sequence[float]) -> Laye
     places = [place for place in PLACES.values() if place.key in present]
     keys = [place.key for place in places]
     most = max(d["requests"] for d in data)
-    area = alt.Scale(type="sqrt", domain=[1, max(most, 2)], range=[_SMALL, _LARGE])
+    areas = _AREAS if most > 1 else [_AREA, _AREA]
+    area = alt.Scale(type="linear", domain=[1, max(most, 2)], range=areas)
     return (
         over(sorted(data, key=lambda d: (keys.index(d["place"]), -d["requests"])))
-        .mark_point(fillOpacity=0.55, strokeWidth=1.4)
+        .mark_point(fillOpacity=0.55, strokeWidth=1.3)
         .encode(
             x=alt.X(**in_ms("tpot", "average TPOT, per request", x)),
             y=alt.Y(**in_ms("worst", "worst gap, per request", y)),
@@ -120,7 +131,7 @@ def _whiskers(data: Sequence[Row]) -> Layer:
     ]
     return (
         over(open_averages)
-        .mark_rule(stroke="var(--muted)")
+        .mark_rule(stroke="var(--muted)", opacity=0.6)
         .encode(x="low:Q", x2="tpot:Q", y="worst:Q")
     )
 
@@ -170,11 +181,10 @@ def survival(steps: Sequence[Row], limits: Limits) -> Spec:
     steps: rows of the query `gap_survival`, the last above 0 ns. limits: those drawn as lines.
     """
     data = _curve(steps)
-    asked = sorted(limits.items(), key=lambda limit: -limit[1])
-    x = domain([*(d["gap"] for d in data), *(ns / MS for _, ns in asked)], 1, 1.5)
+    x = domain([*(d["gap"] for d in data), *(ns / MS for ns in limits.values())], 0, 0.05)
     layers: list[Layer] = [_stairs(data, x), *_longest(data[-1])]
-    for number, (statistic, limit_ns) in enumerate(asked):
-        layers += vertical_limit(statistic, limit_ns, x, baseline="top", dy=6 + LINE * number)
+    for number, (statistic, limit_ns) in enumerate(limits.items()):
+        layers += vertical_limit(statistic, limit_ns, x, dy=-6 - LINE * number)
     return specification(
         layers, _SURVIVAL_HEIGHT, "Share of gaps that are longer than a given length."
     )
@@ -182,8 +192,8 @@ def survival(steps: Sequence[Row], limits: Limits) -> Spec:
 
 def axis_start_ns(steps: Sequence[Row]) -> float:
     """Where the axis of gaps starts: shorter ones came in one read, and would fill half of it."""
-    least: int = next(row["gap_ns"] for row in steps if row["gap_ns"] > 0)
-    return max(least / 1.2, min(_ONE_READ_NS, steps[-1]["gap_ns"] / 10))
+    lengths: list[int] = [row["gap_ns"] for row in steps if row["gap_ns"] > 0]
+    return max(lengths[0] / 1.2, min(_ONE_READ_NS, lengths[-1] / 10))
 
 
 def _curve(steps: Sequence[Row]) -> list[Row]:
@@ -235,7 +245,7 @@ def _longest(end: Row) -> tuple[Layer, Layer]:
     at = over([end]).encode(x="gap:Q", y="share:Q")
     colour = PLACES["hidden"].colour
     return (
-        at.mark_point(shape=PLACES["hidden"].path, fill=colour, stroke=colour, size=70),
+        at.mark_point(shape=PLACES["hidden"].path, fill=colour, stroke=colour, opacity=1, size=70),
         at.mark_text(
             text=f"worst gap {end['length']}",
             align="right",

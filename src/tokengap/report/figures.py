@@ -142,10 +142,7 @@ def _survival_notes(subject: Subject, steps: list[Row]) -> Iterator[str]:
     if not gaps["n"]:
         yield why_nothing(subject.audit, rows(subject.con, "FROM unplaced_requests"))
     else:
-        yield (
-            "All gaps of completed requests pooled, so long answers weigh more than short ones. "
-            "Limits on requests are drawn for orientation."
-        )
+        yield "All gaps of completed requests pooled: long answers weigh more than short ones."
     if gaps["left_out"]:
         yield f"{format_count(gaps['left_out'])} negative gaps are left out: a clock stepped."
     if left := _left_of_axis(steps):

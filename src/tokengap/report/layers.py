@@ -48,19 +48,21 @@ def in_ms(field: str, title: str, low_high: Sequence[float]) -> dict[str, Any]:
 
 
 def vertical_limit(
-    statistic: str, limit_ns: int, x: Sequence[float], **label: Any
+    statistic: str, limit_ns: int, x: Sequence[float], dy: int
 ) -> tuple[Layer, Layer]:
-    """A limit on the x axis as a line, its name and value beside its top end."""
+    """A limit on the x axis as a line; its name and value stand `dy` pixels from its top."""
     low, high = x
     limit = limit_ns / MS
     at = math.log(limit / low) / math.log(high / low)
     ends_soon = f"width * {1 - at:.4f} < {_LABEL_WIDTH}"
-    beside = {
-        "align": alt.ExprRef(f"{ends_soon} ? 'right' : 'left'"),
-        "dx": alt.ExprRef(f"{ends_soon} ? -6 : 6"),
-    }
     line = over([{"limit": limit}]).encode(x="limit:Q")
-    named = line.mark_text(text=_named(statistic, limit_ns), **beside, **TEXT, **label)
+    named = line.mark_text(
+        text=_named(statistic, limit_ns),
+        align=alt.ExprRef(f"{ends_soon} ? 'right' : 'left'"),
+        baseline="bottom",
+        dy=dy,
+        **TEXT,
+    )
     return line.mark_rule(**_DASHED), named.encode(y=alt.value(0))
 
 

@@ -26,7 +26,7 @@ from tokengap.report.figures import average_against_worst, gap_survival
 from tokengap.report.section import Build, Subject
 from tokengap.report.tables import handoff, latency, objectives, quality, stalls
 from tokengap.report.terms import terms
-from tokengap.report.words import boundary, plain, trace_names, window
+from tokengap.report.words import boundary, dates, plain, trace_names, window
 from tokengap.units import format_count
 
 SECTIONS: Final[tuple[Build, ...]] = (
@@ -45,7 +45,7 @@ _ESCAPES: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
     """The page; the connection must have the query library loaded and bound to the same logs."""
-    scope = f"{boundary(audit)} · {window(audit, wall=_on_wall_clocks(con))}"
+    scope = f"{boundary(audit)} · {window(audit)}"
     subject = Subject(con, audit, scope)
     script = _script()
     return _template().render(
@@ -53,6 +53,7 @@ def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
         traces=trace_names(audit, TRACES_SHOWN),
         streams=format_count(audit.counts["streams"]),
         scope=scope,
+        dates=dates(audit) if _on_wall_clocks(con) else None,
         banner=banner(audit),
         sections=[section for build in SECTIONS if (section := build(subject)) is not None],
         script=Markup(script),  # noqa: S704 (our own)

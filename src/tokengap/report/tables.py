@@ -18,6 +18,7 @@ from tokengap.report.words import (
     request_name,
     share,
     stall_notes,
+    why_nothing,
 )
 from tokengap.units import format_count, format_duration
 
@@ -45,7 +46,11 @@ def stalls(subject: Subject) -> Section | None:
     table = Table(columns, [_stall(subject, row) for row in found[:STALLS_SHOWN]], _WORDS)
     notes = []
     if not found:
-        notes.append("No completed request meets its average TPOT and misses its worst gap.")
+        notes.append(
+            "No completed request meets its average TPOT and misses its worst gap."
+            if audit.counts["completed"]
+            else why_nothing(audit, [])
+        )
     if len(found) > STALLS_SHOWN:
         more = format_count(len(found) - STALLS_SHOWN)
         notes.append(f"The worst {STALLS_SHOWN} are listed, and {more} more are not.")
@@ -155,7 +160,7 @@ def latency(subject: Subject) -> Section:
         "n and basis beside each row",
         subject.scope,
         table=Table(columns, rows, _WORDS) if rows else None,
-        notes=notes if rows else ["No completed request has a latency to show."],
+        notes=notes if rows else [why_nothing(audit, [])],
     )
 
 

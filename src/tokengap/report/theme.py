@@ -5,7 +5,7 @@ follows the reader's colour scheme, and the printer's.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,10 @@ MS_LABEL: Final = (
     " : format(datum.value * 1000, '~r') + ' µs'"
 )
 SHARE_LABEL: Final = "format(datum.value * 100, '.10~f') + ' %'"
-_DENSE_DECADES: Final = 3.5  # up to here 1, 2, 5 and their tens fit an axis
+_MOST_BY_POWERS, _MOST_EVENLY = 10, 8
+_LOG_STEPS: Final = ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,))  # within a power of ten
+_NARROW: Final = 4  # up to this span, evenly spaced ticks read better
+_LEAST_SPAN: Final = 1.5
 
 
 @dataclass(frozen=True)
@@ -79,18 +82,37 @@ CONFIG: Final[dict[str, Any]] = {
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round values on a logarithmic axis from `low` to `high`, both above 0.
+    """Round values on a logarithmic axis from `low` to `high`, both above 0; about ten at most.
 
-    >>> ticks(0.9, 30)
-    [1.0, 2.0, 5.0, 10.0, 20.0]
+    >>> ticks(0.9, 110)
+    [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]
+    >>> ticks(18.9, 23.4)
+    [19.0, 20.0, 21.0, 22.0, 23.0]
     """
-    steps = (1, 2, 5) if math.log10(high / low) <= _DENSE_DECADES else (1,)
+    if high / low < _NARROW:
+        choices, most = _evenly(low, high), _MOST_EVENLY
+    else:
+        choices, most = _by_powers(low, high), _MOST_BY_POWERS
+    return next(found for found in choices if len(found) <= most)
+
+
+def _by_powers(low: float, high: float) -> Iterator[list[float]]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    candidates = (step * 10.0**power for power in powers for step in steps)
-    return [tick for tick in candidates if low <= tick <= high]
+    for steps in _LOG_STEPS:
+        candidates = (step * 10.0**power for power in powers for step in steps)
+        yield [tick for tick in candidates if low <= tick <= high]
+    yield [10.0**power for power in powers if power % 3 == 0 and low <= 10.0**power <= high]
+
+
+def _evenly(low: float, high: float) -> Iterator[list[float]]:
+    power = 10.0 ** math.floor(math.log10(high - low))
+    for step in (power / 5, power / 2, power, power * 2):
+        numbers = range(math.ceil(low / step), math.floor(high / step) + 1)
+        yield [float(f"{number * step:.9g}") for number in numbers]
 
 
 def domain(values: Iterable[float], below: float, above: float) -> list[float]:
-    """A logarithmic domain around the values, with room for what is written at its edges."""
+    """A logarithmic domain around the values, wider by these shares of it at its ends."""
     seen = list(values)
-    return [min(seen) / below, max(seen) * above]
+    span = max(max(seen) / min(seen), _LEAST_SPAN)
+    return [min(seen) / span**below, max(seen) * span**above]

@@ -138,12 +138,13 @@ def _counted(counts: Row, names: tuple[str, ...]) -> list[str]:
 def why_nothing(audit: Audit, reasons: list[Row]) -> str:
     """Why completed requests have no gaps to show; `reasons` are rows of `unplaced_requests`."""
     if reasons:
+        requests = format_count(sum(row["requests"] for row in reasons))
         causes = (
-            f"{format_count(row['requests'])} completed requests "
-            f"({WHY.get(row['reason'], row['reason'].replace('_', ' '))})"
+            f"{WHY.get(row['reason'], row['reason'].replace('_', ' '))} "
+            f"({format_count(row['requests'])})"
             for row in reasons
         )
-        return f"{'; '.join(causes)}."
+        return f"{requests} completed requests have no gap to show: {'; '.join(causes)}."
     if not audit.counts["streams"]:
         return "Nothing was read."
     ended = endings(audit.counts)
@@ -152,15 +153,19 @@ def why_nothing(audit: Audit, reasons: list[Row]) -> str:
     return f"No request completed ({', '.join(ended)}), and only completed ones are shown here."
 
 
-def window(audit: Audit, *, wall: bool) -> str:
-    """The judged span of time; dated where all clocks are `wall` clocks."""
+def window(audit: Audit) -> str:
+    """The length of the judged span of time, and what makes a request belong to it."""
     start, end = audit.window["start_ns"], audit.window["end_ns"]
     if start is None or end is None:
         clocks = audit.window["clocks"]
         return f"no window: {clocks} clocks" if clocks > 1 else "no window: times are not logged"
-    rule = audit.window["rule"].replace("_", " ")
-    span = f"window {format_duration(end - start)}, {rule}"
-    return f"{span}, {_date(start)} to {_date(end)} UTC" if wall else span
+    return f"window {format_duration(end - start)}, {audit.window['rule'].replace('_', ' ')}"
+
+
+def dates(audit: Audit) -> str | None:
+    """The judged span in UTC, for times of wall clocks; None without a span."""
+    start, end = audit.window["start_ns"], audit.window["end_ns"]
+    return None if start is None or end is None else f"{_date(start)} to {_date(end)} UTC"
 
 
 def _date(ns: int) -> str:

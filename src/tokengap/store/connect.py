@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
-from tokengap.store.sql import literal
+from tokengap.store.sql import literal, parquet_scan
 
 MEMORY_LIMIT: Final = "1GB"
 
@@ -89,8 +89,7 @@ def bind(con: duckdb.DuckDBPyConnection, tables: Tables) -> None:
     _keep(con, "rejects", tables.rejects)
     _keep(con, "clocks", tables.clocks)
     if tables.streams:
-        files = ", ".join(literal(uri) for uri in tables.streams)
-        source = f"SELECT * FROM read_parquet([{files}])"
+        source = f"SELECT * FROM {parquet_scan(tables.streams)}"
     else:
         _keep(con, "no_streams", STREAMS.empty_table())
         source = "SELECT * FROM no_streams"
