@@ -11,7 +11,9 @@ from tokengap.adapters.source import Source
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 FILES = sorted(
-    path for path in SAMPLES.rglob("*") if path.is_file() and path.name != "README.md"
+    path
+    for path in SAMPLES.rglob("*")
+    if path.is_file() and path.name != "README.md" and path.parent.name != "licences"
 )
 LOGS = [path for path in FILES if not path.name.startswith("truth.")]
 
@@ -61,4 +63,6 @@ def _streams(path: Path) -> pl.DataFrame:
     source = Source(str(path), path)
     (adapter,) = (a for a in ADAPTERS if a.sniff(Head(source.head)).matches)
     batches = adapter.read([source], Intake("sample", adapter.name))
-    return pl.concat([frame for b in batches if isinstance(frame := pl.from_arrow(b), pl.DataFrame)])
+    return pl.concat(
+        [frame for b in batches if isinstance(frame := pl.from_arrow(b), pl.DataFrame)]
+    )

@@ -39,6 +39,7 @@ def read_block(reader: BulkReader, block: Block) -> Found:
         else:
             _read_rows(chunk.block, chunk.rows, reader, found)
             found.end_line += chunk.rows.num_rows
+    found.rejects.sort(key=lambda reject: reject[0].number)
     return found
 
 

@@ -49,11 +49,12 @@ _VANTAGES: Final = pa.array(VANTAGES)
 class Tokens:
     """Token events, one per element; `owner` and `clock` are positions in `owners` and `clocks`.
 
-    kind and vantage: positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`; tokens: 0 where
+    owners: request and attempt; first_lines: where each is first found; kind and vantage: positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`; tokens: 0 where
     the line gives no number; line: its number in the file.
     """
 
     owners: Sequence[tuple[str, int]]
+    first_lines: Sequence[int]
     clocks: Sequence[str | None]
     owner: Ints
     clock: Ints
@@ -113,6 +114,7 @@ def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:
             rows.column("request_id").take(first).to_pylist(), attempt.take(first).to_pylist(),
             strict=True,
         )),
+        first_lines=lines[firsts].tolist(),
         clocks=clock.dictionary.to_pylist(),
         owner=owner,
         clock=_numpy(clock.indices),
@@ -142,7 +144,8 @@ def from_records(records: Sequence[Record], lines: Sequence[int]) -> Tokens:
     vantage = [NOT_SAID if r.vantage is None else VANTAGES.index(r.vantage) for r in records]
     own = np.repeat(np.arange(len(records)), sizes)
     return Tokens(
-        owners=[(r.request_id or "", r.attempt or 0) for r in records],
+        owners=[r.owner for r in records],
+        first_lines=lines,
         clocks=[r.clock for r in records],
         owner=own,
         clock=own,

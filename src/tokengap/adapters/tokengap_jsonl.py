@@ -96,6 +96,7 @@ class _Gathered:
         for found in in_order(partial(read_block, self._reader), source.blocks()):
             for line, error in found.rejects:
                 intake.reject(source, line, error.reason, error.field, error.value)
+            self._number(found)
             for tokens in found.tokens:
                 self._spill.add("tokens", self._token_rows(tokens, base))
             if found.facts:
@@ -103,14 +104,19 @@ class _Gathered:
             end = found.end_line
         self._late.end_source(end)
 
-    def _attempt(self, owner: tuple[str, int]) -> int:
-        return self._attempts.setdefault(owner, len(self._attempts))
+    def _number(self, found: Found) -> None:
+        """Number the block's attempts by first line, whichever way its lines were read."""
+        firsts = [(line, record.owner) for line, record, _ in found.facts]
+        for tokens in found.tokens:
+            firsts += zip(tokens.first_lines, tokens.owners, strict=True)
+        for _, owner in sorted(firsts):
+            self._attempts.setdefault(owner, len(self._attempts))
 
     def _clock(self, name: str | None) -> int:
         return self._clocks.setdefault(name, len(self._clocks))
 
     def _token_rows(self, tokens: Tokens, base: int) -> pa.RecordBatch:
-        owners = np.array([self._attempt(owner) for owner in tokens.owners], np.int32)
+        owners = np.array([self._attempts[owner] for owner in tokens.owners], np.int32)
         clocks = np.array([self._clock(name) for name in tokens.clocks], np.int32)
         columns = {
             GROUP: owners[tokens.owner],
@@ -130,10 +136,10 @@ class _Gathered:
     def _fact_rows(self, found: Found, base: int) -> pa.RecordBatch:
         rows = []
         for line, record, digest in found.facts:
-            group = self._attempt((record.request_id or "", record.attempt or 0))
             self._clock(record.clock)
             self._ends_logged = self._ends_logged or says_how_it_ended(record)
-            rows.append((group, line + base, digest, msgspec.msgpack.encode(record)))
+            data = msgspec.msgpack.encode(record)
+            rows.append((self._attempts[record.owner], line + base, digest, data))
         return pa.RecordBatch.from_arrays(
             [
                 pa.array(column, f.type)

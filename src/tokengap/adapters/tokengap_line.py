@@ -126,6 +126,11 @@ class Record(msgspec.Struct, omit_defaults=True):
     reported: list[Reported] | None = None
 
     @property
+    def owner(self) -> tuple[str, int]:
+        """Request and attempt."""
+        return self.request_id or "", self.attempt or 0
+
+    @property
     def is_stream(self) -> bool:
         """Whether the line stands for a whole stream."""
         return self.t_ns is None

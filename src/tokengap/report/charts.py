@@ -48,14 +48,13 @@ def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner
     data = [_mark(row) for row in marks]
     x = domain(_seen([d["tpot"] for d in data], limits.get("tpot")), 0.06, 0.06)
     y = domain(_seen([d["worst"] for d in data], limits.get("worst_gap")), 0.12, 0.18)
-    layers: list[Layer] = [_whiskers(data), _points(data, x, y)]
+    layers: list[Layer] = [] if limits else _ratios(x, y)
     if "tpot" in limits:
         layers += vertical_limit("tpot", limits["tpot"], x, dy=-6)
     if "worst_gap" in limits:
         layers += horizontal_limit("worst_gap", limits["worst_gap"])
-    if not limits:
-        layers += _ratios(x, y)
     layers += [_corner(where, *corner) for where, corner in corners.items()]
+    layers += [_whiskers(data), _points(data, x, y)]  # on top: no name hides a mark
     drawn = format_count(sum(d["requests"] for d in data))
     return specification(
         layers, _MAP_HEIGHT, f"Average TPOT against worst gap of {drawn} requests."

@@ -116,11 +116,11 @@ def _map_notes(subject: Subject, marks: list[Row], unplaced: list[Row]) -> Itera
         )
     elif spans := sum((row["tpot_low_ns"] or 0) < row["tpot_high_ns"] for row in marks):
         yield (
-            f"In {format_count(spans)} requests the log leaves the average open; they are drawn "
-            "at the most it can be, with a line to the least."
+            f"Average left open by the log: {format_count(spans)} of {format_count(requests)} "
+            "requests, drawn at the most it can be with a line to the least."
         )
     if unplaced:
-        yield f"Not drawn: {why_nothing(subject.audit, unplaced)}"
+        yield why_nothing(subject.audit, unplaced)
 
 
 def gap_survival(subject: Subject) -> Section:

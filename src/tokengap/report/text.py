@@ -45,6 +45,7 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
         _print_stalls(console, audit, all_stalls=all_stalls)
     elif audit.ratios:
         console.print(_ratios(audit))
+        console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
     _print_findings(console, [f for f in findings if f.rule != "hidden_stalls"])
 
 
@@ -162,7 +163,7 @@ def _print_stalls(console: Console, audit: Audit, *, all_stalls: bool) -> None:
 
 def _ratios(audit: Audit) -> Table:
     table = _table(
-        f"\nlargest ratios of worst gap to average (no limits given; try {TRY_LIMITS})",
+        "\nlargest ratios of worst gap to average",
         "request",
         "average TPOT",
         "worst gap",

@@ -138,13 +138,17 @@ def _counted(counts: Row, names: tuple[str, ...]) -> list[str]:
 def why_nothing(audit: Audit, reasons: list[Row]) -> str:
     """Why completed requests have no gaps to show; `reasons` are rows of `unplaced_requests`."""
     if reasons:
-        requests = format_count(sum(row["requests"] for row in reasons))
+        without = format_count(sum(row["requests"] for row in reasons))
+        completed = format_count(audit.counts["completed"])
         causes = (
             f"{WHY.get(row['reason'], row['reason'].replace('_', ' '))} "
             f"({format_count(row['requests'])})"
             for row in reasons
         )
-        return f"{requests} completed requests have no gap to show: {'; '.join(causes)}."
+        return (
+            f"Without a gap to show: {without} of {completed} completed requests; "
+            f"{'; '.join(causes)}."
+        )
     if not audit.counts["streams"]:
         return "Nothing was read."
     ended = endings(audit.counts)
