@@ -172,7 +172,7 @@ FILES = st.lists(st.tuples(LINES, BREAKS), max_size=12).map(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=FILES)
 @example(b'{"t_ns":1}\0}')
 @example(b'{"t_ns":1}\n{"t_ns":2}{"t_ns":3}\n')
@@ -187,7 +187,7 @@ def test_every_row_is_what_the_strict_reader_reads(data: bytes) -> None:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=FILES, part_bytes=st.sampled_from([60, 300, 5000]))
 def test_bulk_and_single_lines_agree_on_every_line(
@@ -208,9 +208,12 @@ FACTS = st.sampled_from(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(facts=st.lists(st.tuples(st.sampled_from("ab"), FACTS, FACTS), min_size=1, max_size=10))
+@example([("a", ',"status":"bad"', "")] * 3 + [("a", ',"status":"failed"', "")])
+@example([("a", "", ""), ("b", "", ',"model":"m"'), ("a", "", ',"model":"m"')])
+@example([("a", ',"model":"m"', ',"model":"m"'), ("a", ',"model":"m"', "")])
 def test_a_fact_on_many_lines_is_judged_as_on_each(
     tmp_path: Path, facts: list[tuple[str, str, str]]
 ) -> None:

@@ -1,5 +1,6 @@
 """tokengap's own log as a whole: the public cases, damaged files, and a plain oracle."""
 
+import hashlib
 import json
 import random
 from collections import defaultdict
@@ -124,6 +125,14 @@ def test_a_damaged_file_loses_only_the_damaged_lines(
     assert [times(row) for row in reading.rows] == ([stamps] if stamps else [])
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_rejected_line_is_where_it_is_said_to_be(tmp_path: Path, end: bytes) -> None:
+    bad = A[:-1] + b',"kind":"x"}'
+    (reject,) = read_own(tmp_path, A + end + bad + end + B + end).intake.rejects
+    assert (reject.line, reject.offset, reject.length) == (2, len(A + end), len(bad))
+    assert reject.sha256 == hashlib.sha256(bad).hexdigest()
+
+
 def test_ids_may_be_anything(tmp_path: Path) -> None:
     ids = ["ü", "\u2028", "a\nb", '"', "x" * 100_000, "\U0001f600", "0", "null", "a\0b", "7 "]
     reading = read_own(tmp_path, *(event(n, request_id=id_) for n, id_ in enumerate(ids)))
@@ -162,7 +171,7 @@ def test_a_line_longer_than_the_head_is_recognised() -> None:
 
 @pytest.mark.parametrize("key", ["raw", "url_path", "read", "seq", "t_unix_ns", "metadata"])
 def test_a_capture_of_payloads_is_not(key: str) -> None:
-    assert TokengapJsonl().sniff(head(event(1) | {key: 1})).missing == (f"no {key}",)
+    assert TokengapJsonl().sniff(head(event(1) | {key: 1})).missing == (f"lines without {key}",)
 
 
 PLACES = st.tuples(
@@ -199,7 +208,7 @@ def deliveries(row: Row) -> list[list[int]]:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     streams=st.dictionaries(PLACES, st.lists(TOKENS, min_size=1, max_size=8), max_size=8),

@@ -17,7 +17,8 @@ def test_a_stream_in_one_line(tmp_path: Path) -> None:
         tmp_path,
         stream(
             [10 * MS, 20 * MS, 20 * MS, 50 * MS], token_counts=[1, 1, 2, 1], attempt=2, choice=3,
-            vantage="gateway", sent_ns=5, stream_close_ns=60, marks=[{"kind": "preempted", "t_ns": 30}],
+            vantage="gateway", sent_ns=5, stream_close_ns=60,
+            marks=[{"kind": "preempted", "t_ns": 30}],
             reported=[{"metric": "ttft", "value_ns": 5, "formula": "first - sent"}],
         ),
     )  # fmt: skip

@@ -50,7 +50,9 @@ def _objective(offered: Sequence[Request], statistic: str, limit_ns: int) -> Row
     applies = counts["met"] + counts["missed"] + counts["unknown"]
     low, high = wilson(counts["met"], applies)
     alone = [
-        r for r in offered if r.with_verdict("missed") == [statistic] and not r.with_verdict("unknown")
+        r
+        for r in offered
+        if r.with_verdict("missed") == [statistic] and not r.with_verdict("unknown")
     ]
     return {
         "statistic": statistic, "limit_ns": limit_ns,
@@ -104,7 +106,9 @@ def _stall(r: Request) -> Row:
 
 def request_counts(rows: Sequence[Row], requests: Sequence[Request], declared: Declared) -> Row:
     statuses = Counter(r.status for r in requests)
-    judged = {(trace, name, vantage): attempt for trace, name, attempt, vantage in map(_key, requests)}
+    judged = {
+        (trace, name, vantage): attempt for trace, name, attempt, vantage in map(_key, requests)
+    }
     earlier = {
         (s["trace"], s["request_id"], s["attempt"])
         for s in (Observed(row, declared) for row in rows)
@@ -151,7 +155,9 @@ def judged_vantages(rows: Iterable[Row], last: Iterable[Judged], declared: Decla
 
 
 def worst_gap_ratios(streams: Iterable[Judged]) -> list[Row]:
-    return [_ratio(j.s) for j in streams if not j.s.ended and oracle.worst_gap(j.s).exact is not None]
+    return [
+        _ratio(j.s) for j in streams if not j.s.ended and oracle.worst_gap(j.s).exact is not None
+    ]
 
 
 def _ratio(s: Observed) -> Row:

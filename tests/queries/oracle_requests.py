@@ -135,9 +135,7 @@ def last_attempts(rows: Iterable[Row], declared: Declared) -> list[Judged]:
     ]  # fmt: skip
 
 
-def _of_attempt(
-    streams: list[Observed], which: Callable[[Iterable[int]], int]
-) -> list[Observed]:
+def _of_attempt(streams: list[Observed], which: Callable[[Iterable[int]], int]) -> list[Observed]:
     attempt = which(s["attempt"] for s in streams)
     return [s for s in streams if s["attempt"] == attempt]
 
@@ -145,9 +143,7 @@ def _of_attempt(
 def judged(rows: Iterable[Row], declared: Declared) -> list[Judged]:
     """The last attempts that belong to the window."""
     return [
-        j
-        for j in last_attempts(rows, declared)
-        if within(declared.window, j.s.origin_ns, j.end_ns)
+        j for j in last_attempts(rows, declared) if within(declared.window, j.s.origin_ns, j.end_ns)
     ]
 
 

@@ -15,7 +15,6 @@ from tests.queries.oracle_requests import Judged, within
 from tokengap.store.connect import Window
 
 PERCENTS: Final = (50, 90, 99)
-STEPS_A_DECADE: Final = 25
 
 
 def latency_percentiles(last: Sequence[Judged], window: Window | None) -> list[Row]:
@@ -24,7 +23,8 @@ def latency_percentiles(last: Sequence[Judged], window: Window | None) -> list[R
     found = [
         _over_requests("ttft", [j.ttft for j in completed if _first_within(j, window)]),
         _over_requests(
-            "ttft_from_planned", [j.ttft_from_planned for j in completed if _first_within(j, window)]
+            "ttft_from_planned",
+            [j.ttft_from_planned for j in completed if _first_within(j, window)],
         ),
     ]
     for statistic in ("tpot", "worst_gap", "handoff_gap", "e2e"):
@@ -99,16 +99,17 @@ def gap_percentiles(gaps: pl.DataFrame) -> Row:
     }
 
 
-def gap_survival(gaps: pl.DataFrame) -> list[Row]:
-    kept = gaps.filter(pl.col("gap_ns") >= 0)
-    steps = (
-        kept.group_by((STEPS_A_DECADE * (pl.col("gap_ns") + 1.0).log10()).floor().alias("step"))
-        .agg(pl.col("gap_ns").max(), pl.len().cast(pl.Int64).alias("gaps"))
-        .sort("step")
-    )
-    longer = len(kept) - pl.col("gaps").cum_sum()
-    shares = steps.with_columns(longer=longer, longer_share=longer / max(len(kept), 1))
-    return shares.drop("step").to_dicts()
+def gap_survival(gaps: pl.DataFrame, lengths: Sequence[int]) -> list[Row]:
+    """The row of each of the lengths at which steps stand."""
+    kept = gaps.filter(pl.col("gap_ns") >= 0)["gap_ns"]
+    found, before = [], 0
+    for length in lengths:
+        longer = int((kept > length).sum())
+        counted = len(kept) - longer - before
+        share = Fraction(longer, len(kept)) if len(kept) else None
+        found.append({"gap_ns": length, "gaps": counted, "longer": longer, "longer_share": share})
+        before = len(kept) - longer
+    return found
 
 
 def handoff_summary(streams: Iterable[Judged]) -> list[Row]:

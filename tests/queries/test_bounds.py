@@ -130,13 +130,17 @@ LOGS: dict[Callable[[Truth, st.DataObject], Row], set[str]] = {
 
 
 @given(st.lists(truths(), min_size=len(LOGS), max_size=len(LOGS)), st.data())
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_truth_lies_within_the_bounds(
     library: Library, answers: list[Truth], data: st.DataObject
 ) -> None:
     pairs = list(zip(LOGS, answers, strict=True))
-    facts: list[Any] = [{"stream_close_ns": truth.close_ns} | log(truth, data) for log, truth in pairs]
-    library.bind(stream(log.__name__, None, **row) for (log, _), row in zip(pairs, facts, strict=True))
+    facts: list[Any] = [
+        {"stream_close_ns": truth.close_ns} | log(truth, data) for log, truth in pairs
+    ]
+    library.bind(
+        stream(log.__name__, None, **row) for (log, _), row in zip(pairs, facts, strict=True)
+    )
     found = {row["request_id"]: row for row in library.rows("request_latency")}
     for log, truth in pairs:
         for metric in LOGS[log]:
@@ -153,7 +157,7 @@ def _assert_within(row: Row, metric: str, value: Fraction | int) -> None:
 
 
 @given(truths(), st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_wait_still_open_at_the_end_bounds_the_gap_it_would_have_become(
     library: Library, truth: Truth, data: st.DataObject
 ) -> None:

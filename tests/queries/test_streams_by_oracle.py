@@ -24,7 +24,7 @@ def many(draw: st.DrawFn) -> list[Row]:
 
 
 @given(many(), declarations)
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_every_column_is_what_the_oracle_says(
     library: Library, streams: list[Row], declared: Declared
 ) -> None:

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.commands import write_log
+from tests.cases.commands import run
+from tests.cases.convert import bench_document
 from tests.report.auditing import LIMITS, ONE_OF_EACH, request, text_of
 
 
@@ -80,8 +81,10 @@ def test_a_terminal_obeys_nothing_that_a_log_says(tmp_path: Path) -> None:
 
 
 def test_several_traces_are_named_with_their_requests(tmp_path: Path) -> None:
-    other = write_log(tmp_path / "other.jsonl", [request("a", [10] * 19 + [620])])
-    printed = text_of(tmp_path, [request("a", [10] * 19 + [610])], str(other), *LIMITS)
-    assert printed.startswith("log, other\n")
-    assert row(printed, "log/a")[3] == "610 ms"
-    assert row(printed, "other/a")[3] == "620 ms"
+    for name, stall_s in (("one", 0.61), ("two", 0.62)):
+        document = bench_document({"ttfts": [0.1], "itls": [[0.01] * 19 + [stall_s]]})
+        (tmp_path / f"{name}.json").write_text(document, "utf-8")
+    printed = run("audit", str(tmp_path / "one.json"), str(tmp_path / "two.json"), *LIMITS)
+    assert printed.startswith("one, two\n")
+    assert row(printed, "one/0")[3] == "610 ms"
+    assert row(printed, "two/0")[3] == "620 ms"

@@ -2,7 +2,7 @@
 
 With an explicit schema and unexpected fields refused, that reader takes integers only where they
 are written as integers, and no key twice. What it does not see is checked beside it: text that is
-not UTF-8, a NUL, two objects on one line, an object over two lines, a blank line. Where a block
+not UTF-8, two objects on one line, an object over two lines, a blank line. Where a block
 fails, smaller parts of it are tried, and a part that fails too is left to be read line by line: so
 one bad line costs the bulk speed of a part, and no line is judged by anything but a strict reader.
 
@@ -104,8 +104,8 @@ def _objects_fill_lines(text: bytes, breaks: npt.NDArray[np.int64]) -> bool:
     Inside one valid JSON value, no `}` is followed by a line break and `{`, and no text holds a
     raw line break: if there are then as many objects as lines, each line is one object.
     """
-    if not (text.startswith(b"{") and text.endswith(b"}")) or b"\0" in text:
-        return False  # a NUL ends the text for Arrow, whatever follows
+    if not (text.startswith(b"{") and text.endswith(b"}")):
+        return False
     at = np.frombuffer(text, np.uint8)
     return bool((at[breaks - 1] == ord("}")).all() and (at[breaks + 1] == ord("{")).all())
 

@@ -4,7 +4,7 @@ DuckDB holds them, and moves to a temporary folder what does not fit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final
@@ -13,6 +13,8 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from tokengap.errors import InputError
 
 GROUP: Final = "group"
 """Column of every table: which rows are read back together, from 0."""
@@ -41,7 +43,7 @@ class Spill(AbstractContextManager["Spill"]):
             self._connection.from_arrow(schema.empty_table()).create(name)
 
     def add(self, table: str, rows: pa.RecordBatch) -> None:
-        """Put rows aside."""
+        """Put rows aside; InputError if there is no room for them."""
         held = self._held[table]
         held.append(rows)
         if sum(batch.nbytes for batch in held) >= _HELD_BYTES:
@@ -49,7 +51,8 @@ class Spill(AbstractContextManager["Spill"]):
 
     def _insert(self, table: str) -> None:
         rows = pa.Table.from_batches(self._held[table], self._schemas[table])
-        self._connection.from_arrow(rows).insert_into(table)
+        with self._room():
+            self._connection.from_arrow(rows).insert_into(table)
         self._held[table] = []
 
     def sizes(self, table: str, groups: int) -> npt.NDArray[np.int64]:
@@ -64,24 +67,35 @@ class Spill(AbstractContextManager["Spill"]):
     def read(self, table: str, order: Sequence[str], ends: Sequence[int]) -> Iterator[pa.Table]:
         """Rows by group, then by the columns in `order`: a table up to each group in `ends`.
 
-        `ends` ascends, and an end is the first group left out.
+        `ends` ascends, and an end is the first group left out. InputError if there is no room.
         """
         self._insert(table)
         columns = ", ".join(f'"{name}"' for name in (GROUP, *order))
         cursor = self._connection.cursor()
-        batches = iter(_reader(cursor.table(table).order(columns)))
         schema = self._schemas[table]
-        rest: pa.RecordBatch | None = pa.RecordBatch.from_pylist([], schema)
-        for end in ends:
-            parts = []
-            while rest is not None:
-                stop = int(np.searchsorted(rest.column(GROUP).to_numpy(), end))
-                parts.append(rest.slice(0, stop))
-                if stop < rest.num_rows:
-                    rest = rest.slice(stop)
-                    break
-                rest = next(batches, None)
-            yield pa.Table.from_batches(parts, schema)
+        with self._room():
+            batches = iter(_reader(cursor.table(table).order(columns)))
+            rest: pa.RecordBatch | None = pa.RecordBatch.from_pylist([], schema)
+            for end in ends:
+                parts = []
+                while rest is not None:
+                    stop = int(np.searchsorted(rest.column(GROUP).to_numpy(), end))
+                    parts.append(rest.slice(0, stop))
+                    if stop < rest.num_rows:
+                        rest = rest.slice(stop)
+                        break
+                    rest = next(batches, None)
+                yield pa.Table.from_batches(parts, schema)
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise InputError(
+                f"{self._folder.name}: no room to sort the log in ({error}); make some there, or "
+                "set TMPDIR to a folder that has more"
+            ) from error
 
     def __exit__(
         self,

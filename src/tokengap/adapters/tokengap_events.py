@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.lines import COUNT_LIMIT
 from tokengap.adapters.tokengap_line import (
     CHOICES,
     FACTS,
@@ -40,7 +41,6 @@ IN_STREAM: Final = len(TOKEN_KINDS)
 NOT_SAID: Final = -1
 """Index or vantage of a line that names none."""
 
-_INT64_MAX: Final = 2**63 - 1
 _KINDS: Final = pa.array(TOKEN_KINDS)
 _VANTAGES: Final = pa.array(VANTAGES)
 
@@ -49,8 +49,9 @@ _VANTAGES: Final = pa.array(VANTAGES)
 class Tokens:
     """Token events, one per element; `owner` and `clock` are positions in `owners` and `clocks`.
 
-    owners: request and attempt; first_lines: where each is first found; kind and vantage: positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`; tokens: 0 where
-    the line gives no number; line: its number in the file.
+    owners: requests and attempts, each first found on its line of `first_lines`. kind and vantage:
+    positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`. tokens: 0 where the line gives no
+    number. line: its number in the file.
     """
 
     owners: Sequence[tuple[str, int]]
@@ -68,39 +69,40 @@ class Tokens:
 
 
 def plain(rows: pa.RecordBatch) -> tuple[Bools, Ints]:
-    """Rows that need no closer look, and for each the row whose facts it repeats.
+    """Rows that need no closer look, and for each row the one whose facts it repeats.
 
     A plain row is a token event without facts, or with those of an earlier one of its stream: if
     that one turns out bad, so is it. A row without facts repeats itself.
     """
-    kind = pc.index_in(_kind(rows), _KINDS)
-    vantage = rows.column("vantage")
-    odd = pc.or_(
-        pc.or_(pc.is_null(kind), pc.is_null(rows.column("t_ns"))),
-        pc.and_(pc.is_valid(vantage), pc.is_null(pc.index_in(vantage, _VANTAGES))),
-    )
-    usual = ~_numpy(odd) & (_numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0)
-    for name, least, most in (
-        ("attempt", 0, _INT64_MAX), ("choice", 0, _INT64_MAX), ("index", 0, TIME_LIMIT_NS),
-        ("n_tokens", 1, _INT64_MAX), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
-    ):  # fmt: skip
-        value = _numpy(pc.fill_null(rows.column(name), least))
-        usual &= (value >= least) & (value <= most)
-    states, leader = _stated(rows, usual)
-    return usual & (~states | (leader < np.arange(rows.num_rows))), leader
-
-
-def _stated(rows: pa.RecordBatch, usual: Bools) -> tuple[Bools, Ints]:
-    """Rows with a fact in them, and the first row of the stream, as usual or not, to say the same."""
-    states = np.zeros(rows.num_rows, bool)
+    usual = _usual(rows)
+    itself = np.arange(rows.num_rows)
     facts = [rows.column(name) for name in rows.schema.names[len(COLUMNS) :] if name in FACTS]
+    states = np.zeros(rows.num_rows, bool)
     for column in facts:
         states |= _numpy(pc.is_valid(column))
     if not states.any():
-        return states, np.arange(rows.num_rows)
+        return usual, itself
     place = (rows.column(name) for name in PLACE)
     codes, first = _codes([pa.array(usual), *place, *facts])
-    return states, np.where(states, first[codes], np.arange(rows.num_rows))
+    leader = np.where(states, first[codes], itself)
+    return usual & (~states | (leader < itself)), leader
+
+
+def _usual(rows: pa.RecordBatch) -> Bools:
+    """Rows that are token events with every value as it should be."""
+    usual = ~_numpy(pc.is_null(pc.index_in(_kind(rows), _KINDS)))
+    usual &= _numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0
+    usual &= _numpy(pc.is_valid(rows.column("t_ns")))
+    vantage = rows.column("vantage")
+    if vantage.null_count < len(vantage):
+        usual &= _numpy(pc.or_(pc.is_null(vantage), pc.is_in(vantage, _VANTAGES)))
+    for name, least, most in (
+        ("attempt", 0, COUNT_LIMIT), ("choice", 0, COUNT_LIMIT), ("n_tokens", 1, COUNT_LIMIT),
+        ("index", 0, TIME_LIMIT_NS), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
+    ):  # fmt: skip
+        value = _numpy(pc.fill_null(rows.column(name), least))
+        usual &= (value >= least) & (value <= most)
+    return usual
 
 
 def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:

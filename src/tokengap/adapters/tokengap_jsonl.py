@@ -68,7 +68,7 @@ class TokengapJsonl:
         """A request's id beside times in nanoseconds, and no sign of a capture of raw payloads."""
         wanted = wants(head, "request_id", "t_ns|times_ns|granularity")
         foreign = sorted(_FOREIGN.intersection(head.keys))
-        return Sniff((*wanted.missing, *(f"no {name}" for name in foreign)))
+        return Sniff((*wanted.missing, *(f"lines without {name}" for name in foreign)))
 
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """Streams of all files together, by the order in which their requests first appear."""

@@ -20,7 +20,7 @@ Key = tuple[int, int, int]
 ORDER: Final = ("vantage", "choice", "index", "line")
 """Columns that token events are sorted by, after their group."""
 
-OTHER_CLOCK: Final = "clock: earlier lines of the attempt are on another one at this vantage"
+OTHER_CLOCK: Final = "clock: not the one of the attempt at this vantage"
 
 _TEXT: Final = TOKEN_KINDS.index("text")
 _REASONING: Final = TOKEN_KINDS.index("reasoning")
@@ -29,7 +29,10 @@ _NOWHERE: Final = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Token events, sorted by group and `ORDER`. A group is an attempt; clock 0 is not named."""
+    """Token events, sorted by group and `ORDER`. A group is an attempt; clock 0 is none named.
+
+    tokens: 0 where the line gives no number.
+    """
 
     group: Ints
     vantage: Ints
@@ -61,7 +64,7 @@ class Rows:
         return np.diff(self.starts(), append=len(self.group))
 
     def streams(self) -> list[Key]:
-        """The streams."""
+        """The key of each stream."""
         at = self.starts()
         columns = (self.group[at], self.vantage[at], self.choice[at])
         return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -162,21 +165,15 @@ def _once(rows: Rows, late: LateRejects) -> tuple[Rows, Bools]:
     if not again.any():
         return rows, np.zeros(len(starts), bool)
     first = np.maximum.accumulate(np.where(again, 0, np.arange(len(again))))
-    differs = {
-        name: again & (column != column[first])
-        for name, column in (("t_ns", rows.t_ns), ("n_tokens", rows.tokens))
-    }
-    conflict = differs["t_ns"] | differs["n_tokens"]
-    for row in np.flatnonzero(conflict).tolist():
-        name, values = ("t_ns", rows.t_ns) if differs["t_ns"][row] else ("n_tokens", rows.tokens)
-        earlier = late.place(int(rows.line[first[row]]))
-        late.refuse(
-            int(rows.line[row]),
-            f"{name}: conflicts with the earlier event of this index at {earlier}, "
-            f"which says {values[first[row]]}",
-            name,
-            values[row],
-        )
+    conflict = np.zeros(len(again), bool)
+    for name, values in (("t_ns", rows.t_ns), ("n_tokens", rows.tokens)):
+        differs = again & ~conflict & (values != values[first])
+        conflict |= differs
+        for row in np.flatnonzero(differs).tolist():
+            earlier, later = (int(values[at]) for at in (first[row], row))
+            reason = f"conflicts with the earlier event of this index, {earlier} at"
+            place = late.place(int(rows.line[first[row]]))
+            late.refuse(int(rows.line[row]), f"{name}: {reason} {place}", name, later)
     return rows.where(~again), np.logical_or.reduceat(again & ~conflict, starts)
 
 

@@ -32,11 +32,7 @@ _AREA: Final = 56  # square pixels of a mark that is one request
 _AREAS: Final = [16, 240]  # of the lightest and the heaviest mark where marks are shared
 _LIMIT_ROOM: Final = 0.15  # of an axis, on either side of a limit
 _ONE_READ_NS: Final = 100_000
-_RATIOS: Final = {
-    1: "worst gap = average",
-    10: "10 times the average",
-    100: "100 times the average",
-}
+_RATIOS: Final = {1: "worst gap = average", 10: "10 times", 100: "100 times"}
 
 
 def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner]) -> Spec:

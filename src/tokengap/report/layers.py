@@ -67,12 +67,12 @@ def vertical_limit(
 
 
 def horizontal_limit(statistic: str, limit_ns: int) -> tuple[Layer, Layer]:
-    """A limit on the y axis as a line, its name and value above its right end."""
+    """A limit on the y axis as a line, its name and value above its left end."""
     line = over([{"limit": limit_ns / MS}]).encode(y="limit:Q")
     named = line.mark_text(
-        text=_named(statistic, limit_ns), align="right", baseline="bottom", dx=-6, dy=-4, **TEXT
+        text=_named(statistic, limit_ns), align="left", baseline="bottom", dx=8, dy=-4, **TEXT
     )
-    return line.mark_rule(**_DASHED), named.encode(x=alt.value("width"))
+    return line.mark_rule(**_DASHED), named.encode(x=alt.value(0))
 
 
 def _named(statistic: str, limit_ns: int) -> str:

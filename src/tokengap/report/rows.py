@@ -2,15 +2,18 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, TextIO
 
 import duckdb
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 ROWS_SHOWN: Final = 100
+COLUMNS_SHOWN: Final = 16
 _FETCHED: Final = 10_000
 _PLAIN_WIDTH: Final = 200
 
@@ -48,17 +51,27 @@ def write_csv(rows: Rows, out: TextIO) -> None:
 
 
 def write_table(rows: Rows, out: TextIO) -> None:
-    """The first rows as a table."""
-    table = Table(box=None, pad_edge=False)
-    for name in rows.names:
-        table.add_column(name, overflow="fold")
-    for number, row in enumerate(rows.values):
-        if number == ROWS_SHOWN:
-            table.caption = f"the first {ROWS_SHOWN} rows; --json or --csv print all"
-            break
-        table.add_row(*("" if value is None else str(_cell(value)) for value in row))
+    """The first rows: as a table, or field by field where there are too many columns for one."""
+    shown = list(islice(rows.values, ROWS_SHOWN))
     width = None if out.isatty() else _PLAIN_WIDTH
-    Console(file=out, highlight=False, width=width).print(table)
+    console = Console(file=out, highlight=False, markup=False, width=width)
+    if len(rows.names) > COLUMNS_SHOWN:
+        for number, row in enumerate(shown):
+            console.print(f"row {number + 1}")
+            console.print(_table(["", ""], zip(rows.names, row, strict=True), headed=False))
+    else:
+        console.print(_table(rows.names, shown))
+    if len(shown) == ROWS_SHOWN and next(rows.values, None) is not None:
+        console.print(f"the first {ROWS_SHOWN} rows; --json or --csv print all")
+
+
+def _table(names: list[str], rows: Iterable[tuple[Any, ...]], *, headed: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=headed)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if value is None else Text(str(_cell(value))) for value in row))
+    return table
 
 
 def _fetched(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,55 @@
+"""Help: golden files, and what it must not cost.
+
+After a wanted change of an option: `python -m tests.cli.test_help` writes the golden files anew.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import tokengap
+from tokengap.cli import COMMANDS
+
+GOLDEN = Path(__file__).parent / "golden"
+HEAVY = ("duckdb", "pyarrow", "polars", "numpy", "altair", "vl_convert", "deltalake", "rich")
+
+
+def helped(command: str) -> str:
+    return tokengap(*([] if command == "tokengap" else [command]), "--help").out
+
+
+@pytest.mark.parametrize("command", ["tokengap", *COMMANDS])
+def test_help_is_as_agreed(command: str) -> None:
+    assert helped(command) == (GOLDEN / f"{command}.txt").read_text("utf-8")
+
+
+def test_every_golden_file_has_a_command() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {"tokengap", *COMMANDS}
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from tokengap.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_version_is_the_packages() -> None:
+    from tokengap import __version__  # noqa: PLC0415
+
+    assert tokengap("--version").out == f"{__version__}\n"
+
+
+def test_unknown_command_is_a_usage_error() -> None:
+    assert tokengap("audti").code == 2
+
+
+if __name__ == "__main__":
+    for name in ("tokengap", *COMMANDS):
+        (GOLDEN / f"{name}.txt").write_text(helped(name), "utf-8")
