@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from tests.queries import oracle
 from tests.queries.given import Row
-from tests.queries.oracle import Observed
+from tests.queries.observed import Bounds, Observed, difference
 
 KEYS = ("trace", "request_id", "attempt", "choice")
 
@@ -24,7 +24,7 @@ def latency_row(s: Observed) -> Row:
         **{name: s[name] for name in ("clock", "deployment", "status")},
         "origin": s.origin,
         "origin_ns": s.origin_ns,
-        "dispatch_wait_ns": _difference(s["sent_ns"], s["planned_ns"]),
+        "dispatch_wait_ns": difference(s["sent_ns"], s["planned_ns"]),
         "last_ns": s.last_ns,
         "end_ns": s.last_ns if s["stream_close_ns"] is None else s["stream_close_ns"],
         "prompt_tokens": s["prompt_tokens"],
@@ -44,7 +44,7 @@ def latency_row(s: Observed) -> Row:
         "second_token_ns": oracle.second_token_ns(s),
         **_interval("e2e", e2e),
         "e2e_per_token_ns": None if e2e.exact is None or not n else Fraction(e2e.exact) / n,
-        "first_answer_ns": _difference(s["first_answer_ns"], s.origin_ns),
+        "first_answer_ns": difference(s["first_answer_ns"], s.origin_ns),
         "steady_tpot_ns": oracle.steady_tpot(s),
         "last_prefill_token": k,
         "handoff_source": source,
@@ -62,17 +62,13 @@ def by_key(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: tuple(row[key] for key in (*KEYS, "vantage")))
 
 
-def _interval(name: str, bounds: oracle.Bounds) -> Row:
+def _interval(name: str, bounds: Bounds) -> Row:
     return {
         f"{name}_ns": bounds.exact,
         f"{name}_low_ns": bounds.low,
         f"{name}_high_ns": bounds.high,
         f"{name}_reason": bounds.reason,
     }
-
-
-def _difference(end_ns: int | None, start_ns: int | None) -> int | None:
-    return None if end_ns is None or start_ns is None else end_ns - start_ns
 
 
 def _n1(s: Observed) -> Fraction | None:

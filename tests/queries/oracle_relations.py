@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.queries import oracle
 from tests.queries.given import Row
-from tests.queries.oracle import Observed
+from tests.queries.observed import Observed
 from tests.queries.oracle_requests import Judged, Limits, Request, share, wilson
 from tests.queries.oracle_statistics import is_worst_gap
 from tokengap.store.connect import Declared
@@ -167,7 +167,7 @@ def _ratio(s: Observed) -> Row:
         "trace": s["trace"], "request_id": s["request_id"], "attempt": s["attempt"],
         "choice": s["choice"], "vantage": s.vantage,
         "tpot_low_ns": tpot.low, "tpot_high_ns": tpot.high, "worst_gap_ns": worst,
-        "worst_gap_index": s.gaps.index(worst) + 1,
+        "worst_gap_index": s.gaps.index(max(s.gaps)) + 1,
         "worst_gap_after_token": oracle.worst_gap_after_token(s),
         "deliveries": len(s.gaps) + 1,
         "ratio": worst / tpot.high if tpot.high else None,

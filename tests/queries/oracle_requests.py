@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.queries import oracle
 from tests.queries.given import Row
-from tests.queries.oracle import Bounds, Observed
+from tests.queries.observed import Bounds, Observed
 from tokengap.store.connect import Declared, Window
 
 NO_SUCH_QUANTITY: Final = {"single_token", "no_token", "no_handoff", "inside_ttft"}
@@ -156,7 +156,8 @@ class Request:
 
     @property
     def status(self) -> str:
-        return max((j.s["status"] for j in self.choices), key=WORST_LAST.index)
+        found = {j.s["status"] for j in self.choices}
+        return next(status for status in reversed(WORST_LAST) if status in found)
 
     @cached_property
     def verdicts(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Statistics over judged streams: percentiles as intervals in plain Python, pooled gaps in Polars."""
+"""Statistics over judged streams: percentiles as intervals in Python, pooled gaps in Polars."""
 
 import math
 from collections import defaultdict
@@ -10,7 +10,8 @@ import polars as pl
 
 from tests.queries import oracle
 from tests.queries.given import Row
-from tests.queries.oracle import Bounds, Number, Observed, percentile
+from tests.queries.observed import Bounds, Number, Observed
+from tests.queries.oracle import percentile
 from tests.queries.oracle_requests import Judged, within
 from tokengap.store.connect import Window
 

@@ -11,6 +11,7 @@ from tokengap.store.connect import Declared, Window
 
 HORIZON_NS: Final = 50_000_000
 BURST_NS: Final = 200_000
+SIDES: Final[list[list[str | None]]] = [["client"], ["client", "engine"], ["gateway"], [None]]
 
 stamps = st.integers(0, HORIZON_NS)
 origins = st.integers(0, HORIZON_NS // 10)
@@ -42,7 +43,7 @@ def delivered(draw: st.DrawFn) -> Row:
 
 @st.composite
 def counted(draw: st.DrawFn, m: int) -> Row:
-    """N and its split over m deliveries: known, one each, unknown, contradictory, or no N at all."""
+    """N and its split over m deliveries: known, one each, unknown, contradictory, or no N."""
     counts = draw(st.lists(st.integers(1, 4), min_size=m, max_size=m))
     kind = draw(st.sampled_from(["one each", "one each", "split", "hidden", "too few", "none"]))
     if kind == "split" and m:
@@ -70,7 +71,7 @@ def whole_bodies(draw: st.DrawFn) -> Row:
 
 
 @st.composite
-def rows(draw: st.DrawFn, request_id: str = "a", **facts: Any) -> Row:
+def rows(draw: st.DrawFn, /, request_id: str = "a", **facts: Any) -> Row:
     """One stream; the keys are the caller's."""
     row = stream(request_id, None)
     row |= draw(st.one_of(delivered(), delivered(), delivered(), summarised(), whole_bodies()))
@@ -108,7 +109,7 @@ def populations(draw: st.DrawFn) -> list[Row]:
     requests = st.tuples(st.sampled_from("tu"), st.sampled_from("abcdef"))
     for trace, request_id in draw(st.lists(requests, max_size=9, unique=True)):
         keys = {"trace": trace, "deployment": draw(_maybe(st.just("d")))}
-        vantages = draw(st.sampled_from([["client"], ["client", "engine"], ["gateway"], [None]]))
+        vantages = draw(st.sampled_from(SIDES))
         attempts = draw(st.sampled_from([[0], [0], [0, 1], [1, 2]]))
         choices = draw(st.sampled_from([[0], [0], [0, 1]]))
         for vantage in vantages:

@@ -116,7 +116,7 @@ def test_a_pause_with_lost_deliveries_in_it_proves_only_a_part(library: Library)
     row = latency(library, lost)
     assert chosen(row, "worst_gap_low_ns worst_gap_high_ns") == [24, None]
     assert chosen(row, "e2e_low_ns e2e_high_ns worst_gap_after_token") == [90, 99, None]
-    uncounted = stream("a", [10, 80, 90], "events_lost", token_count_source="events")
+    uncounted = lost | {"token_count_source": "events"}
     assert latency(library, uncounted)["worst_gap_low_ns"] is None
 
 

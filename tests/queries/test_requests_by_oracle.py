@@ -7,7 +7,7 @@ from tests.queries import oracle_relations as right
 from tests.queries import oracle_statistics as statistics
 from tests.queries.comparing import assert_same_rows, differences
 from tests.queries.given import Library, Row, limits
-from tests.queries.oracle import Observed
+from tests.queries.observed import Observed
 from tests.queries.oracle_requests import judged, last_attempts, requests
 from tests.queries.strategies import populations, windowed
 from tokengap.library import materialise

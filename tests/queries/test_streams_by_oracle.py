@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.queries.comparing import differences, same
 from tests.queries.expected import latency_row
 from tests.queries.given import Library, Row
-from tests.queries.oracle import Observed
+from tests.queries.observed import Observed
 from tests.queries.strategies import declarations, rows
 from tokengap.store.connect import Declared
 
