@@ -6,11 +6,11 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from tests.queries.given import Row, deliveries, stream
+from tests.queries.oracle import BURST_NS
 from tokengap.schema import STATUSES
 from tokengap.store.connect import Declared, Window
 
 HORIZON_NS: Final = 50_000_000
-BURST_NS: Final = 200_000
 SIDES: Final[list[list[str | None]]] = [["client"], ["client", "engine"], ["gateway"], [None]]
 
 stamps = st.integers(0, HORIZON_NS)
