@@ -1,13 +1,13 @@
 """Errors a user can cause, and the exit code each one ends the command with.
 
 TokengapError
-|- UsageError          2  the command line or an SLO file says something impossible
-|  |- UnitError        2  a quantity without a unit, or with an unknown one
-|  `- QueryError       2  a query file breaks the library's contract, or is called wrongly
-`- InputError          3  a file cannot be used
-   |- UnknownFormat    3  no adapter recognises it, or several do
-   |- KeyCollision     3  two sources hold the same stream
-   `- StoreError       3  a store is damaged, or changed while it was written
+|- UsageError               2  the command line or an SLO file says something impossible
+|  |- UnitError             2  a quantity without a unit, or with an unknown one
+|  `- QueryError            2  a query file breaks the library's contract, or is called wrongly
+`- InputError               3  a file cannot be used
+   |- UnknownFormatError    3  no adapter recognises it, or several do
+   |- KeyCollisionError     3  two sources hold the same stream
+   `- StoreError            3  a store is damaged, or changed while it was written
 """
 
 EXIT_DONE = 0
@@ -43,11 +43,11 @@ class InputError(TokengapError):
     """A file cannot be read as what it was said or found to be."""
 
 
-class UnknownFormat(InputError):
+class UnknownFormatError(InputError):
     """No adapter, or more than one, recognises the file."""
 
 
-class KeyCollision(InputError):
+class KeyCollisionError(InputError):
     """Two sources hold the same (trace, request, attempt, choice, vantage)."""
 
 

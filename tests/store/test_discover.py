@@ -8,7 +8,7 @@ import pytest
 
 from tests.store.fakes import FAKE, FakeAdapter, line, log
 from tokengap.adapters.interface import Adapter
-from tokengap.errors import InputError, UnknownFormat, UsageError
+from tokengap.errors import InputError, UnknownFormatError, UsageError
 from tokengap.store.discover import Found
 from tokengap.store.discover import discover as discover_with
 from tokengap.store.ingest import ingest
@@ -72,7 +72,7 @@ def test_an_unknown_file_named_by_the_user_is_an_error(tmp_path: Path) -> None:
     good = log(tmp_path / "good.log", line("r"))
     bad = log(tmp_path / "bad.json", '{"times": [], "b": 2}')
     with pytest.raises(
-        UnknownFormat, match=r"bad.json: .*keys b, times; nearest: fake \(but no fa"
+        UnknownFormatError, match=r"bad.json: .*keys b, times; nearest: fake \(but no fa"
     ):
         discover(good, bad, scratch=tmp_path)
 
@@ -81,7 +81,7 @@ def test_the_three_nearest_formats_are_shown(tmp_path: Path) -> None:
     adapters = [FakeAdapter(name) for name in ("one", "two", "three", "four")]
     adapters.append(FakeAdapter("near"))
     bad = log(tmp_path / "bad.json", '{"near": 1}')
-    with pytest.raises(UnknownFormat) as caught:
+    with pytest.raises(UnknownFormatError) as caught:
         discover(bad, scratch=tmp_path, adapters=adapters)
     shown = str(caught.value)
     nearest = "near (but no times); one (but no one, times); two (but no two, times)"
@@ -91,7 +91,7 @@ def test_the_three_nearest_formats_are_shown(tmp_path: Path) -> None:
 def test_a_folder_without_any_known_file_is_an_error(tmp_path: Path) -> None:
     for number in range(12):
         log(tmp_path / "logs" / f"{number:02}.txt", "hello")
-    with pytest.raises(UnknownFormat) as caught:
+    with pytest.raises(UnknownFormatError) as caught:
         discover(tmp_path / "logs", scratch=tmp_path)
     shown = str(caught.value).splitlines()
     assert "logs: nothing to read" in shown[0]
@@ -120,7 +120,9 @@ def test_an_empty_file_named_by_the_user_is_an_error(tmp_path: Path) -> None:
 def test_two_formats_that_match_must_be_told_apart(tmp_path: Path) -> None:
     adapters = (FakeAdapter("fake"), FakeAdapter("other"))
     both = log(tmp_path / "both.log", '{"fake": 1, "other": 1, "times": []}')
-    with pytest.raises(UnknownFormat, match=r"both.log looks like fake and other; .*--format NAME"):
+    with pytest.raises(
+        UnknownFormatError, match=r"both.log looks like fake and other; .*--format NAME"
+    ):
         discover(both, scratch=tmp_path, adapters=adapters)
     found = discover(both, scratch=tmp_path, adapters=adapters, format_name="other")
     assert [file.adapter.name for file in found.files] == ["other"]

@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.store.fakes import FAKE, FakeAdapter, line, log
-from tokengap.errors import InputError, UnknownFormat
+from tokengap.errors import InputError, UnknownFormatError
 from tokengap.store.ingest import IngestSummary
 from tokengap.store.ingest import ingest as ingest_with
 from tokengap.store.tables import Store, is_store, open_store
@@ -127,7 +127,7 @@ def test_one_bad_file_among_good_ones_keeps_all_out(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bad.log: not one stream"):
         ingest(good, bad, store=tmp_path / "store")
     unknown = log(tmp_path / "unknown.log", "hello")
-    with pytest.raises(UnknownFormat):
+    with pytest.raises(UnknownFormatError):
         ingest(good, unknown, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

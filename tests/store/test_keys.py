@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.fakes import FAKE, FakeAdapter, line, log
-from tokengap.errors import KeyCollision
+from tokengap.errors import KeyCollisionError
 from tokengap.store.keys import check_unique, superseding
 from tokengap.store.load import load
 from tokengap.store.records import Part
@@ -34,7 +34,7 @@ def test_keys_that_differ_in_one_column_are_different(tmp_path: Path) -> None:
 
 def test_a_key_that_comes_twice_in_one_file_is_refused(tmp_path: Path) -> None:
     path = log(tmp_path / "a.log", line("r1"), line("r2"), line("r1"))
-    with pytest.raises(KeyCollision, match=f"{path}:1 and {path}:3 hold the same stream"):
+    with pytest.raises(KeyCollisionError, match=f"{path}:1 and {path}:3 hold the same stream"):
         load([path], tmp_path, adapters=FAKE)
 
 
@@ -42,14 +42,14 @@ def test_unknown_vantages_are_equal(tmp_path: Path) -> None:
     nowhere = '{"fake": "r", "times": [1, 2], "vantage": null, "n": %d}'
     here, there = (parts(tmp_path / f"{n}.log", nowhere % n) for n in (1, 2))
     for fresh, standing in (([*here, *there], []), (here, there)):
-        with pytest.raises(KeyCollision, match="vantage None"):
+        with pytest.raises(KeyCollisionError, match="vantage None"):
             check_unique(fresh, tmp_path, standing=standing)
 
 
 def test_a_key_that_is_in_the_store_is_refused(tmp_path: Path) -> None:
     here = parts(tmp_path / "a.log", line("r0"), line("r1"))
     there = parts(tmp_path / "b.log", line("r2"), line("r1"), line("r3"))
-    with pytest.raises(KeyCollision) as caught:
+    with pytest.raises(KeyCollisionError) as caught:
         check_unique(here, tmp_path, standing=there)
     assert "a.log:2" in str(caught.value)
     assert "b.log:2" in str(caught.value)
@@ -75,17 +75,17 @@ def test_formats_under_one_finer_one_may_share_streams_too(tmp_path: Path) -> No
 def test_each_format_may_hold_a_stream_once(tmp_path: Path) -> None:
     fine, coarse = of(FINE, tmp_path, "r1"), of(COARSE, tmp_path, "r1")
     again = parts(tmp_path / "again.log", line("r1", 1, 2, key="coarse"), adapters=ALL)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         check_unique([*fine, *coarse, *again], tmp_path, adapters=ALL)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         check_unique(again, tmp_path, standing=[*fine, *coarse], adapters=ALL)
 
 
 def test_unrelated_formats_may_not_share_a_stream(tmp_path: Path) -> None:
     fine, strange = of(FINE, tmp_path, "r1"), of(STRANGE, tmp_path, "r1")
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         check_unique([*fine, *strange], tmp_path, adapters=ALL)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         check_unique(strange, tmp_path, standing=fine, adapters=ALL)
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.source import Source
-from tokengap.errors import InputError, KeyCollision
+from tokengap.errors import InputError, KeyCollisionError
 from tokengap.store.ingest import ingest
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_with
@@ -117,7 +117,7 @@ def test_a_valid_log_without_requests_is_no_error(tmp_path: Path) -> None:
 def test_two_runs_that_hold_the_same_key_are_refused(tmp_path: Path) -> None:
     paths = [log(tmp_path / run / "out.log", line("other"), line("r", n, n + 1)) for n, run in
              enumerate(("monday", "tuesday"))]  # fmt: skip
-    with pytest.raises(KeyCollision) as caught:
+    with pytest.raises(KeyCollisionError) as caught:
         load(*paths, scratch=tmp_path)
     shown = str(caught.value)
     assert f"{paths[0]}:1" in shown
@@ -168,7 +168,7 @@ def test_two_stores_that_hold_the_same_key_are_refused(tmp_path: Path) -> None:
     for store in stores:
         ingest([path], store, tmp_path, adapters=FAKE)
     assert len(load(stores[0], scratch=tmp_path).parts) == 1
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         load(*stores, scratch=tmp_path)
 
 
@@ -176,5 +176,5 @@ def test_a_log_and_a_store_that_holds_it_are_refused(tmp_path: Path) -> None:
     path = log(tmp_path / "run.log", line("r1"))
     store = str(tmp_path / "store")
     ingest([path], store, tmp_path, adapters=FAKE)
-    with pytest.raises(KeyCollision, match=r"run.log:1 and .*run.log:1 hold the same stream"):
+    with pytest.raises(KeyCollisionError, match=r"run.log:1 and .*run.log:1 hold the same stream"):
         load(path, store, scratch=tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tokengap.adapters.source import Source
-from tokengap.errors import KeyCollision
+from tokengap.errors import KeyCollisionError
 from tokengap.store.records import FileId, Provenance
 from tokengap.store.standing import LiveLoads, Standing, why_replaced
 
@@ -99,7 +99,7 @@ def test_a_file_read_together_with_others_is_there(tmp_path: Path) -> None:
 
 def test_a_file_of_several_is_not_read_in_another_way_alone(tmp_path: Path) -> None:
     a, b = source(tmp_path / "a", b"first"), source(tmp_path / "b", b"second")
-    with pytest.raises(KeyCollision, match=r"give all of .*/a, .*/b in this call"):
+    with pytest.raises(KeyCollisionError, match=r"give all of .*/a, .*/b in this call"):
         stand([provenance(a, b)], a, trace="x")
 
 

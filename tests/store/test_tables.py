@@ -10,7 +10,7 @@ from deltalake.exceptions import CommitFailedError
 
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
 from tokengap.adapters.source import open_source
-from tokengap.errors import KeyCollision, StoreError
+from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
@@ -162,7 +162,7 @@ def test_a_key_the_store_holds_is_refused_before_anything_is_written(
     )
     files = files_below(tmp_path / "store")
     other = loaded(log(tmp_path / "b.log", line("r1", 1, 2), "{"), scratch, trace="t")
-    with pytest.raises(KeyCollision, match=r"a.log:1 and .*b.log:1|b.log:1 and .*a.log:1"):
+    with pytest.raises(KeyCollisionError, match=r"a.log:1 and .*b.log:1|b.log:1 and .*a.log:1"):
         store.commit([other], scratch, adapters=FAKE)
     assert files_below(tmp_path / "store") == files
     assert store.rejects().num_rows == 0
@@ -219,7 +219,7 @@ def test_racing_loads_with_the_same_key_do_not_both_count(
     first = loaded(log(tmp_path / "a.log", line("r1")), scratch, trace="t")
     second = loaded(log(tmp_path / "b.log", line("r1", 1, 2)), scratch, trace="t")
     race(monkeypatch, first, scratch, store.root)
-    with pytest.raises(KeyCollision):
+    with pytest.raises(KeyCollisionError):
         store.commit([second], scratch, adapters=FAKE)
     assert [part.provenance for part in store.live_parts()] == [first.provenance]
     assert len(files_below(tmp_path / "store" / "streams")) == 1

@@ -11,7 +11,7 @@ from typing import Final
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter, Head
 from tokengap.adapters.source import STDIN, Source, open_source
-from tokengap.errors import InputError, UnknownFormat, UsageError
+from tokengap.errors import InputError, UnknownFormatError, UsageError
 from tokengap.store.tables import is_store
 
 _FORMATS_HINT: Final = "`tokengap formats` lists what can be read"
@@ -68,7 +68,7 @@ def discover(
 
     A file named by the user must be recognised, one found in a folder is listed if it is not.
     `format_name` is believed for a named file; in a folder it chooses among the formats that match.
-    Raises UnknownFormat, InputError for a path that cannot be read, UsageError for no such format.
+    Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such format.
     """
     if format_name is not None:
         adapters = [_adapter_called(format_name, adapters)]
@@ -139,13 +139,13 @@ def _look_at(
     matching = [adapter for adapter in adapters if trusted or adapter.sniff(head).matches]
     if len(matching) > 1:
         names = " and ".join(adapter.name for adapter in matching)
-        raise UnknownFormat(f"{name} looks like {names}; say which with --format NAME")
+        raise UnknownFormatError(f"{name} looks like {names}; say which with --format NAME")
     if matching:
         found.files.append(Recognised(source, matching[0], named, stamp))
         return
     stranger = _describe(name, head, adapters)
     if named:
-        raise UnknownFormat(f"{stranger}; {_FORMATS_HINT}")
+        raise UnknownFormatError(f"{stranger}; {_FORMATS_HINT}")
     found.unrecognised.append(stranger)
 
 
@@ -168,7 +168,7 @@ def _require_something(paths: Sequence[str], found: Found) -> None:
         raise InputError(f"{where}: no files to read")
     shown = "\n  ".join(str(stranger) for stranger in found.unrecognised[:_SHOWN])
     more = len(found.unrecognised) - _SHOWN
-    raise UnknownFormat(
+    raise UnknownFormatError(
         f"{where}: nothing to read; {_FORMATS_HINT}\n  {shown}"
         + (f"\n  and {more} more" if more > 0 else "")
     )

@@ -8,7 +8,7 @@ import duckdb
 
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
-from tokengap.errors import KeyCollision
+from tokengap.errors import KeyCollisionError
 from tokengap.schema import STREAM_KEY
 from tokengap.store.connect import MEMORY_LIMIT
 from tokengap.store.records import Part
@@ -54,7 +54,7 @@ def check_unique(
     standing: Sequence[Part] = (),
     adapters: Sequence[Adapter] = ADAPTERS,
 ) -> None:
-    """KeyCollision if two rows of `fresh`, or one of them and one of `standing`, share a key.
+    """KeyCollisionError if two rows of `fresh`, or one of them and one of `standing`, share a key.
 
     Rows of two formats of which one supersedes the other may share it, once each. Only key
     columns are read; what does not fit into memory goes to `scratch`.
@@ -105,14 +105,14 @@ def _rows_by_format(
 
 def _collision(
     con: duckdb.DuckDBPyConnection, key: Sequence[object], parts: Sequence[Part]
-) -> KeyCollision:
+) -> KeyCollisionError:
     same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in STREAM_KEY)
     scan = parquet_scan([part.uri for part in parts])
     rows = con.execute(f"SELECT source FROM {scan} WHERE {same} ORDER BY 1 LIMIT 2", key).fetchall()
     names = {file.sha256[:16]: file.name for part in parts for file in part.provenance.files}
     first, second = (_place(source, names) for (source,) in rows)
     shown = ", ".join(f"{name} {value}" for name, value in zip(STREAM_KEY, key, strict=True))
-    return KeyCollision(
+    return KeyCollisionError(
         f"{first} and {second} hold the same stream ({shown}). If they are two runs, load one of "
         "them in a call of its own with --trace NAME; if they are pieces of one log, give them "
         "in one call; else drop one"

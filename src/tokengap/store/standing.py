@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tokengap.adapters.source import Source
-from tokengap.errors import KeyCollision
+from tokengap.errors import KeyCollisionError
 from tokengap.store.records import FileId, Provenance
 
 
@@ -32,7 +32,7 @@ class LiveLoads:
 
         It is there already if a live load read the same bytes, or those and more, in the same
         way. It replaces a load whose every file it reads too, unchanged or grown at the end.
-        KeyCollision if a load read some of its files and others that are not given now.
+        KeyCollisionError if a load read some of its files and others that are not given now.
         """
         related = self._related(sources)
         digests = {file.sha256 for file in new.files}
@@ -43,7 +43,7 @@ class LiveLoads:
         covered = tuple(old for old in related if _covers(files, old))
         for old in related:
             if old not in covered and digests & {file.sha256 for file in old.files}:
-                raise KeyCollision(
+                raise KeyCollisionError(
                     f"{new.names}: in the store already, read together with others; give all of "
                     f"{old.names} in this call, so that they are replaced together"
                 )

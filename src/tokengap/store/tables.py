@@ -67,7 +67,7 @@ class Store:
         """Make the loads visible, and what they replace invisible, in one commit.
 
         Returns how each load stood: one that another writer brought in meanwhile is left out.
-        Raises KeyCollision, before anything is written, or StoreError.
+        Raises KeyCollisionError, before anything is written, or StoreError.
         """
 
         @cache
