@@ -68,7 +68,8 @@ def discover(
 
     A file named by the user must be recognised, one found in a folder is listed if it is not.
     `format_name` is believed for a named file; in a folder it chooses among the formats that match.
-    Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such format.
+    Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such
+    format.
     """
     if format_name is not None:
         adapters = [_adapter_called(format_name, adapters)]
