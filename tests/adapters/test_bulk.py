@@ -34,6 +34,7 @@ def rows(data: bytes, *learned: Mapping[str, object]) -> list[dict[str, object]]
 
 
 GOOD = b'{"name":"a","t_ns":1}'
+GOOD_EVENT = b'{"request_id":"g","t_ns":1,"index":0}'
 
 
 def test_lines_become_rows() -> None:
@@ -202,6 +203,27 @@ def test_bulk_and_single_lines_agree_on_every_line(
     assert fast.intake.rejects == slow.intake.rejects
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        '"n_tokens":0', '"index":-1', '"attempt":-1', '"choice":-1', '"kind":"x"',
+        '"vantage":"x"', '"t_ns":null', '"t_ns":4611686018427387905', '"request_id":""',
+        '"request_id":null',
+    ],
+)  # fmt: skip
+def test_a_row_is_judged_like_a_single_line(tmp_path: Path, field: str) -> None:
+    name = field.partition(":")[0]
+    good = {'"request_id"': '"request_id":"a"', '"t_ns"': '"t_ns":7', '"index"': '"index":0'}
+    bad = "{" + ",".join((good | {name: field}).values()) + "}"
+    with pytest.MonkeyPatch.context() as patch:
+        fast = read_own(tmp_path, GOOD_EVENT, bad, GOOD_EVENT)
+        patch.setattr(BulkReader, "_parse", lambda *_: None)
+        slow = read_own(tmp_path, GOOD_EVENT, bad, GOOD_EVENT)
+    assert [reject.line for reject in slow.intake.rejects] == [2]
+    assert fast.intake.rejects == slow.intake.rejects
+    assert fast.rows == slow.rows
+
+
 FACTS = st.sampled_from(
     ["", ',"model":"m"', ',"model":"n"', ',"status":"failed"', ',"status":"bad"', ',"kv_bytes":-1']
 )
@@ -212,6 +234,7 @@ FACTS = st.sampled_from(
 )
 @given(facts=st.lists(st.tuples(st.sampled_from("ab"), FACTS, FACTS), min_size=1, max_size=10))
 @example([("a", ',"status":"bad"', "")] * 3 + [("a", ',"status":"failed"', "")])
+@example([("a", ',"status":"bad"', "")] * 2 + [("a", ',"kv_bytes":-1', "")])
 @example([("a", "", ""), ("b", "", ',"model":"m"'), ("a", "", ',"model":"m"')])
 @example([("a", ',"model":"m"', ',"model":"m"'), ("a", ',"model":"m"', "")])
 def test_a_fact_on_many_lines_is_judged_as_on_each(

@@ -141,6 +141,11 @@ def test_ids_may_be_anything(tmp_path: Path) -> None:
     }
 
 
+def test_streams_come_in_the_order_of_their_first_lines(tmp_path: Path) -> None:
+    lines = [event(1, request_id="c"), event(2, "sent", "b"), event(3), event(4, request_id="b")]
+    assert [row["request_id"] for row in read_own(tmp_path, *lines).rows] == ["c", "b", "a"]
+
+
 def test_many_small_batches_hold_the_same_streams(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

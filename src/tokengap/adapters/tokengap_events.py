@@ -71,8 +71,8 @@ class Tokens:
 def plain(rows: pa.RecordBatch) -> tuple[Bools, Ints]:
     """Rows that need no closer look, and for each row the one whose facts it repeats.
 
-    A plain row is a token event without facts, or with those of an earlier one of its stream: if
-    that one turns out bad, so is it. A row without facts repeats itself.
+    A plain row is a token event without facts, or with those of an earlier row of its stream: if
+    that one turns out bad, so may this. A row without facts repeats itself.
     """
     usual = _usual(rows)
     itself = np.arange(rows.num_rows)
@@ -80,10 +80,10 @@ def plain(rows: pa.RecordBatch) -> tuple[Bools, Ints]:
     states = np.zeros(rows.num_rows, bool)
     for column in facts:
         states |= _numpy(pc.is_valid(column))
-    if not states.any():
-        return usual, itself
-    place = (rows.column(name) for name in PLACE)
-    codes, first = _codes([pa.array(usual), *place, *facts])
+    if not (states & usual).any():
+        return usual & ~states, itself
+    place = [rows.column(name) for name in PLACE]
+    codes, first = _codes([*place, pc.is_valid(rows.column("index")), *facts])
     leader = np.where(states, first[codes], itself)
     return usual & (~states | (leader < itself)), leader
 

@@ -50,14 +50,15 @@ def audit(
     """
     from tokengap.cli.inputs import objectives, opened
     from tokengap.findings import audit as judge
-    from tokengap.library import materialise, read_catalogue
+    from tokengap.library import SHARED, materialise, read_catalogue
 
     if html is not None:
         output_file(html, force=force)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
     with opened(paths, read_catalogue(query_dirs), **options) as inputs:
-        materialise(inputs.con, "request_latency")
+        for name in SHARED:
+            materialise(inputs.con, name)
         found = judge(inputs.con, asked)
         _require_judged(found)
         if html is not None:

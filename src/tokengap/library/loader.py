@@ -1,5 +1,7 @@
 """Loading the library into DuckDB, and holding every file to its header."""
 
+from typing import Final
+
 import duckdb
 
 from tokengap.errors import QueryError
@@ -26,6 +28,10 @@ def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) ->
     _check_contract(con, query)
     _check_shadowing(con, catalogue, query)
     con.execute(comments(query))
+
+
+SHARED: Final = ("request_latency", "_last_attempts")
+"""What most relations read: worth computing once where several of them are asked for."""
 
 
 def materialise(con: duckdb.DuckDBPyConnection, name: str) -> None:
