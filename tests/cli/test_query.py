@@ -58,6 +58,7 @@ def test_parameter_takes_units() -> None:
         (("stall_map", "-p", "most_marks=many"), "expected INTEGER"),
         (("gaps", *LIMITS), "takes no limits"),
         (("hidden_stalls", "-p", "objectives=tpot=50"), "50ms"),
+        (("stall_map", "-p", "most_marks=9999999999"), "most_marks INTEGER"),
     ],
 )
 def test_wrong_call_says_what_is_right(log: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -79,6 +80,26 @@ def test_own_folder_of_queries_is_mounted(log: Path, tmp_path: Path) -> None:
     rows = tokengap("query", "first_gaps", str(log), "--queries", str(folder), "--json").json()
     assert rows == [{"request_id": "a", "gap_ns": 20}]
     assert "first_gaps" in tokengap("sql", "--list", "--queries", str(folder)).out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("request_id::DOUBLE", "Could not convert string 'a'"),
+        ("'inf'::DOUBLE", "infinity"),
+    ],
+)
+def test_own_query_that_fails_is_an_error_of_its_own(
+    log: Path, tmp_path: Path, given: str, said: str
+) -> None:
+    (tmp_path / "mine.sql").write_text(
+        "-- mine: nothing (one row per stream).\n-- Requires: streams\n-- Columns:\n"
+        f"--   one  DOUBLE  -  One.\nCREATE VIEW mine AS SELECT {given} AS one FROM streams;\n",
+        "utf-8",
+    )
+    ran = tokengap("query", "mine", str(log), "--queries", str(tmp_path), "--json")
+    assert ran.code == 2
+    assert said in ran.err
 
 
 def test_sql_lists_every_public_query() -> None:

@@ -1,7 +1,9 @@
 """Calling a relation with parameters from a command line."""
 
+from pathlib import Path
 from typing import Final
 
+import duckdb
 import pytest
 
 from tokengap.errors import QueryError, UnitError, UsageError
@@ -46,6 +48,49 @@ def test_macro_without_arguments_takes_its_defaults() -> None:
 def test_wrong_parameter_is_refused(name: str, given: list[str], error: type[Exception]) -> None:
     with pytest.raises(error):
         call(CATALOGUE, name, given)
+
+
+MINE: Final = """\
+-- mine: what is called so (one row).
+-- Parameters:
+--   called     VARCHAR  -   Name.
+--   longer_ns  BIGINT   ns  Length.
+--   least      DOUBLE   -   Share.
+-- Columns:
+--   found  VARCHAR  -  What was given.
+CREATE MACRO mine(
+    called VARCHAR := '', longer_ns BIGINT := 0, least DOUBLE := 0
+) AS TABLE SELECT concat_ws('|', called, longer_ns, least) AS found;
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        (["longer_ns=1.5ms"], "|1500000|0.0"),
+        (["longer_ns=-2us", "least=0.25"], "|-2000|0.25"),
+        (["called=o'brien'); DROP VIEW gaps; --"], "o'brien'); DROP VIEW gaps; --|0|0.0"),
+        (["called=a=b"], "a=b|0|0.0"),
+    ],
+)
+def test_values_arrive_as_they_were_meant(tmp_path: Path, given: list[str], found: str) -> None:
+    (tmp_path / "mine.sql").write_text(MINE, "utf-8")
+    catalogue = read_catalogue([tmp_path])
+    with duckdb.connect() as con:
+        con.execute(catalogue["mine"].sql)
+        assert con.execute(call(catalogue, "mine", given)).fetchall() == [(found,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [("longer_ns=5", UnitError), ("least=most", QueryError), ("least=nan", QueryError)],
+)
+def test_values_of_another_kind_are_refused(
+    tmp_path: Path, given: str, error: type[Exception]
+) -> None:
+    (tmp_path / "mine.sql").write_text(MINE, "utf-8")
+    with pytest.raises(error):
+        call(read_catalogue([tmp_path]), "mine", [given])
 
 
 def test_limits_for_a_query_without_any_are_refused() -> None:

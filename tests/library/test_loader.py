@@ -15,6 +15,10 @@ from tokengap.store.connect import Declared, connect
 CATALOGUE: Final = read_catalogue()
 PUBLIC: Final = [CATALOGUE[name] for name in CATALOGUE.public]
 SHARES: Final = frozenset({"attainment", "low", "high"})
+TOKENS: Final = frozenset({"tokens_per_delivery", "worst_gap_after_token", "token_counts"})
+UNITS: Final = frozenset(
+    {"", "ns", "share", "tokens", "bytes", "streams", "requests", "attempts", "gaps"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +55,10 @@ def test_names_carry_their_units(query: Query) -> None:
             assert column.unit == "ns", column.name
         if column.unit == "share":
             assert column.name.endswith("_share") or column.name in SHARES, column.name
+        if column.unit == "tokens":
+            assert column.name.endswith("_tokens") or column.name in TOKENS, column.name
+        assert (column.unit == "bytes") == column.name.endswith("_bytes"), column.name
+        assert column.unit in UNITS, column.name
         assert not re.search(r"_(ms|us|s|sec|seconds)$", column.name), column.name
 
 
@@ -99,13 +107,16 @@ def test_parameter_may_not_shadow_a_column(con: duckdb.DuckDBPyConnection, tmp_p
         load(con, read_catalogue([tmp_path]), "long_gaps")
 
 
+@pytest.mark.parametrize(
+    "parameters", ["-- Parameters:\n--   least  INTEGER  -  Least.\n", "", "-- Parameters:\n"]
+)
 def test_header_must_list_the_parameters_that_the_macro_has(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, parameters: str
 ) -> None:
     write(
         tmp_path,
         "mine",
-        "-- Parameters:\n--   least  INTEGER  -  Least.\n-- Columns:\n--   n  BIGINT  -  N.\n",
+        f"{parameters}-- Columns:\n--   n  BIGINT  -  N.\n",
         "CREATE MACRO mine(least BIGINT := 0) AS TABLE SELECT least AS n;",
     )
     with pytest.raises(QueryError, match="header lists parameters"):

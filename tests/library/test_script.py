@@ -1,9 +1,15 @@
 """The library as one script for any DuckDB shell."""
 
+from pathlib import Path
+
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tokengap.library import read_catalogue
 from tokengap.library.script import listing, script
+from tokengap.schema import STREAMS
+from tokengap.store.sql import literal
 
 CATALOGUE = read_catalogue()
 
@@ -14,8 +20,23 @@ def test_whole_library_runs_in_a_bare_shell_over_no_parts() -> None:
         for name in CATALOGUE.public:
             call = f"{name}()" if CATALOGUE[name].is_macro else name
             shell.execute(f"SELECT * FROM {call}").fetchall()
-        views = shell.execute("SELECT view_name, comment FROM duckdb_views()").fetchall()
-    assert dict(views)["gaps"] == CATALOGUE["gaps"].summary
+
+
+def test_headers_become_comments() -> None:
+    public = [CATALOGUE[name] for name in CATALOGUE.public]
+    views = [query for query in public if not query.is_macro]
+    macros = [query for query in public if query.is_macro]
+    with duckdb.connect() as shell:
+        shell.execute(script(CATALOGUE, parts=[]))
+        found = shell.execute("SELECT view_name, comment FROM duckdb_views()").fetchall()
+        called = shell.execute("SELECT function_name, comment FROM duckdb_functions()").fetchall()
+        described = shell.execute(
+            "SELECT table_name, column_name, comment FROM duckdb_columns()"
+        ).fetchall()
+    assert {(query.name, query.summary) for query in views} <= set(found)
+    assert {(query.name, query.summary) for query in macros} <= set(called)
+    columns = {(query.name, column.name, column.doc) for query in views for column in query.columns}
+    assert columns <= set(described)
 
 
 def test_one_query_comes_with_what_it_needs_and_no_more() -> None:
@@ -25,8 +46,20 @@ def test_one_query_comes_with_what_it_needs_and_no_more() -> None:
     assert "request_latency" not in text
 
 
-def test_placeholder_is_left_without_parts() -> None:
-    assert "Put your own files here" in script(CATALOGUE, "gaps")
+def test_placeholder_is_there_to_be_replaced(tmp_path: Path) -> None:
+    part = tmp_path / "it's.parquet"
+    row = {"request_id": "a", "first_token_ns": 5, "gaps_ns": [7]}
+    pq.write_table(pa.Table.from_pylist([row], STREAMS), part)
+    text = script(CATALOGUE, "gaps")
+    assert "Put your own files here" in text
+    for placed in (text.replace("'streams.parquet'", literal(str(part))), _over([str(part)])):
+        with duckdb.connect() as shell:
+            shell.execute(placed)
+            assert shell.execute("SELECT gap_ns, end_ns FROM gaps").fetchall() == [(7, 12)]
+
+
+def _over(parts: list[str]) -> str:
+    return script(CATALOGUE, "gaps", parts)
 
 
 def test_listing_has_one_line_per_public_query() -> None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json as pj
 
-from tokengap.adapters.source import Block
+from tokengap.adapters.source import Block, Line
 
 PART_BYTES: Final = 256 << 10
 COLUMNS_LIMIT: Final = 48
@@ -43,6 +43,16 @@ class Chunk:
 
     block: Block
     rows: pa.RecordBatch | None
+
+    def lines(self, positions: npt.NDArray[np.int64]) -> Iterator[Line]:
+        """The lines of some rows."""
+        block = self.block
+        breaks = _breaks(block.data)
+        starts = np.concatenate(([0], breaks + 1))[positions].tolist()
+        stops = np.append(breaks, len(block.data))[positions].tolist()
+        for at, start, stop in zip(positions.tolist(), starts, stops, strict=True):
+            data = block.data[start:stop].removesuffix(b"\r")
+            yield Line(block.first_line + at, block.offset + start, data)
 
 
 class BulkReader:
@@ -78,8 +88,7 @@ class BulkReader:
 
     def _parse(self, data: bytes) -> pa.RecordBatch | None:
         text = data.replace(b"\r\n", b"\n") if b"\r" in data else data
-        text = text.removesuffix(b"\n")
-        breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+        breaks = _breaks(text)
         if not (_objects_fill_lines(text, breaks) and _is_utf8(text)):
             return None
         schema = pa.schema(self._known.items())
@@ -93,21 +102,25 @@ class BulkReader:
             )
         except pa.ArrowException:
             return None
-        if table.num_rows != len(breaks) + 1:
+        if table.num_rows != len(breaks) + (not text.endswith(b"\n")):
             return None
         return table.combine_chunks().to_batches()[0]
 
 
+def _breaks(text: bytes) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+
+
 def _objects_fill_lines(text: bytes, breaks: npt.NDArray[np.int64]) -> bool:
-    """Whether every line break stands between two objects.
+    """Whether every line break stands between two objects, or ends the text.
 
     Inside one valid JSON value, no `}` is followed by a line break and `{`, and no text holds a
     raw line break: if there are then as many objects as lines, each line is one object.
     """
-    if not (text.startswith(b"{") and text.endswith(b"}")):
+    if not (text.startswith(b"{") and text.endswith((b"}", b"}\n"))):
         return False
-    at = np.frombuffer(text, np.uint8)
-    return bool((at[breaks - 1] == ord("}")).all() and (at[breaks + 1] == ord("{")).all())
+    at, inner = np.frombuffer(text, np.uint8), breaks[: len(breaks) - text.endswith(b"\n")]
+    return bool((at[inner - 1] == ord("}")).all() and (at[inner + 1] == ord("{")).all())
 
 
 def _is_utf8(text: bytes) -> bool:
@@ -130,14 +143,16 @@ def _parts(block: Block) -> Iterator[Block]:
         start = stop
 
 
-def in_order(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], workers: int = WORKERS
+) -> Iterator[Result]:
     """`work` on every item, in threads, results in the items' order and only a few ahead."""
     pending: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         try:
             for item in items:
                 pending.append(pool.submit(work, item))
-                if len(pending) > WORKERS + 1:
+                if len(pending) > workers + 1:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

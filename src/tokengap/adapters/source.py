@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import numpy as np
 import pyarrow as pa
 
 from tokengap.errors import InputError
@@ -128,10 +129,10 @@ class Source:
             if not cut:
                 rest += data
                 continue
-            whole = rest + data[:cut]
+            whole = b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
             yield Block(number, offset, whole)
-            number += whole.count(b"\n")
+            number += int(np.count_nonzero(np.frombuffer(whole, np.uint8) == ord("\n")))
             offset += len(whole)
         if rest:
             yield Block(number, offset, rest)

@@ -1,15 +1,15 @@
 """One block of tokengap's own log: its token events, its facts, its bad lines."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from tokengap.adapters.bulk import BulkReader
-from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.bulk import BulkReader, Chunk
 from tokengap.adapters.lines import LineError
 from tokengap.adapters.source import Block, Line
 from tokengap.adapters.tokengap_events import Tokens, from_records, from_rows, plain
@@ -34,41 +34,35 @@ def read_block(reader: BulkReader, block: Block) -> Found:
     found = Found(block.first_line)
     for chunk in reader.chunks(block):
         if chunk.rows is None:
-            _read_singly(chunk.block.lines(), reader, found)
+            for fields in _read_singly(chunk.block.lines(), found):
+                reader.learn(fields)
             found.end_line += chunk.block.data.count(b"\n") + 1
         else:
-            _read_rows(chunk.block, chunk.rows, reader, found)
+            _read_rows(chunk, chunk.rows, found)
             found.end_line += chunk.rows.num_rows
     found.rejects.sort(key=lambda reject: reject[0].number)
     return found
 
 
-def _read_rows(block: Block, rows: pa.RecordBatch, reader: BulkReader, found: Found) -> None:
+def _read_rows(chunk: Chunk, rows: pa.RecordBatch, found: Found) -> None:
     usual, leader = plain(rows)
+    first_line = chunk.block.first_line
     if not usual.all():
         before = len(found.rejects)
-        _read_singly(_lines_at(block, np.flatnonzero(~usual)), reader, found)
-        bad = [line.number - block.first_line for line, _ in found.rejects[before:]]
-        misled = usual & np.isin(leader, bad)
-        _read_singly(_lines_at(block, np.flatnonzero(misled)), reader, found)
-        usual &= ~misled
+        _read_singly(chunk.lines(np.flatnonzero(~usual)), found)
+        bad = [line.number - first_line for line, _ in found.rejects[before:]]
+        if bad:
+            misled = usual & np.isin(leader, bad)
+            _read_singly(chunk.lines(np.flatnonzero(misled)), found)
+            usual &= ~misled
         rows = rows.filter(pa.array(usual))
     if rows.num_rows:
-        found.tokens.append(from_rows(rows, block.first_line + np.flatnonzero(usual)))
+        found.tokens.append(from_rows(rows, first_line + np.flatnonzero(usual)))
 
 
-def _lines_at(block: Block, positions: Ints) -> Iterator[Line]:
-    """Lines by their position in a block without blank lines."""
-    breaks = np.flatnonzero(np.frombuffer(block.data, np.uint8) == ord("\n"))
-    starts = np.concatenate(([0], breaks + 1))
-    stops = np.append(breaks, len(block.data))
-    for at in positions.tolist():
-        data = block.data[starts[at] : stops[at]].removesuffix(b"\r")
-        yield Line(block.first_line + at, block.offset + int(starts[at]), data)
-
-
-def _read_singly(lines: Iterable[Line], reader: BulkReader, found: Found) -> None:
-    records, numbers = [], []
+def _read_singly(lines: Iterable[Line], found: Found) -> list[dict[str, Any]]:
+    """Reads lines into `found`; the fields of the good ones."""
+    good, records, numbers = [], [], []
     for line in lines:
         data = line.data.removeprefix(BOM) if line.number == 1 else line.data
         try:
@@ -76,14 +70,16 @@ def _read_singly(lines: Iterable[Line], reader: BulkReader, found: Found) -> Non
         except LineError as error:
             found.rejects.append((line, error))
             continue
-        reader.learn(fields)
-        if not record.carries_tokens or not FACTS.isdisjoint(fields):
+        good.append(fields)
+        tokens = record.carries_tokens
+        if not tokens or not FACTS.isdisjoint(fields):
             found.facts.append((line.number, *_without_times(record)))
-        if record.carries_tokens:
+        if tokens:
             records.append(record)
             numbers.append(line.number)
     if records:
         found.tokens.append(from_records(records, numbers))
+    return good
 
 
 def _without_times(record: Record) -> tuple[Record, bytes | None]:

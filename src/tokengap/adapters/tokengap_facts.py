@@ -3,20 +3,16 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec.structs import asdict
-
 from tokengap.adapters.tokengap_line import ENDS, FACTS, Record
+from tokengap.adapters.tokengap_said import Said
 from tokengap.schema import ORIGINS
 
-_COLLECTED: Final = frozenset({"ids", "labels", "marks", "stages", "reported"})
-_COMBINED: Final = frozenset({
+_NESTED: Final = frozenset({"ids", "labels", "marks", "stages", "reported"})
+_COPIED: Final = FACTS - _NESTED - {
     "times_ns", "token_counts", "granularity", "output_tokens", "token_count_source",
-    "last_prefill_token", "handoff_source", "streamed",
-})  # fmt: skip
-_COPIED: Final = sorted(FACTS - _COLLECTED - _COMBINED)
-_STATED: Final = (
-    *_COPIED, "total_tokens", "total_source", "last_prefill_token", "handoff_source", "streamed",
-)  # fmt: skip
+    "last_prefill_token", "handoff_source",
+}  # fmt: skip
+"""Fields that are columns of a stream, under the same name."""
 
 
 def says_how_it_ended(record: Record) -> bool:
@@ -30,64 +26,63 @@ class Facts:
 
     def __init__(self) -> None:
         self.notes: set[str] = set()
+        self.observed = True
+        """False if the log holds no delivery times of this stream."""
+        self._whole = False
         self._stated: dict[str, Any] = {}
-        self._texts: dict[str, dict[str, str]] = {"ids": {}, "labels": {}}
-        self._lists: dict[str, list[dict[str, Any]]] = {"stages": [], "reported": []}
+        self._texts: dict[str, dict[str, str]] = {}
+        self._lists: dict[str, list[dict[str, Any]]] = {}
         self._marks: list[tuple[str, int]] = []
-        self._whole: Record | None = None
 
-    def add(self, record: Record, *, of_all_choices: bool) -> None:
+    def add(self, said: Said, *, of_all_choices: bool) -> None:
         """Take in a line; `of_all_choices` if it speaks of several streams at once."""
-        for name in _COPIED:
-            self.state(name, getattr(record, name))
-        if record.is_stream:
-            self._whole = record
-        elif record.kind in ORIGINS:
-            self.state(f"{record.kind}_ns", record.t_ns)
-        elif record.kind is not None and record.t_ns is not None and not record.carries_tokens:
-            self._marks.append((record.kind, record.t_ns))
-        self._marks.extend((mark.kind, mark.t_ns) for mark in record.marks or ())
-        self._count(record, of_all_choices)
-        self._hand_off(record)
-        self.state("streamed", record.streamed)
-        self._collect(record)
+        if said.is_stream:
+            self._whole = True
+            self.observed = "times_ns" in said.fields
+        elif said.kind in ORIGINS:
+            self.state(f"{said.kind}_ns", said.fields["t_ns"])
+        elif not said.carries_tokens:
+            self._marks.append((said.kind, said.fields["t_ns"]))
+        for name, value in said.fields.items():
+            if name in _COPIED:
+                self.state(name, value)
+            elif name in _NESTED:
+                self._collect(name, value)
+        if "output_tokens" in said.fields:
+            self._count(said.fields, of_all_choices)
+        self._hand_off(said.fields)
 
     def state(self, name: str, value: object) -> None:
         """A fact by name; None states nothing."""
         if value is not None and self._stated.setdefault(name, value) != value:
             self.notes.add("fact_conflict")
 
-    def _count(self, record: Record, of_all_choices: bool) -> None:
-        if record.output_tokens is None:
-            return
+    def _collect(self, name: str, value: Any) -> None:
+        if name == "marks":
+            self._marks.extend((mark["kind"], mark["t_ns"]) for mark in value)
+        elif name in ("stages", "reported"):
+            known = self._lists.setdefault(name, [])
+            known.extend(item for item in value if item not in known)
+        else:
+            texts = self._texts.setdefault(name, {})
+            if any(texts.setdefault(key, text) != text for key, text in value.items()):
+                self.notes.add("fact_conflict")
+
+    def _count(self, fields: Mapping[str, Any], of_all_choices: bool) -> None:
         if of_all_choices:
             self.notes.add("total_of_all_choices")
             return
-        self.state("total_tokens", record.output_tokens)
-        self.state("total_source", record.token_count_source or "usage")
+        self.state("total_tokens", fields["output_tokens"])
+        self.state("total_source", fields.get("token_count_source", "usage"))
 
-    def _hand_off(self, record: Record) -> None:
+    def _hand_off(self, fields: Mapping[str, Any]) -> None:
+        k = fields.get("last_prefill_token")
         if self._stated.get("handoff_source") != "none":
-            self.state("last_prefill_token", record.last_prefill_token)
-        if record.last_prefill_token is not None:
+            self.state("last_prefill_token", k)
+        if k is not None:
             self.state("handoff_source", "log")
-        elif record.handoff_source == "none":
+        elif fields.get("handoff_source") == "none":
             self.state("handoff_source", "none")
-
-    def _collect(self, record: Record) -> None:
-        for field, texts in self._texts.items():
-            for name, text in (getattr(record, field) or {}).items():
-                if texts.setdefault(name, text) != text:
-                    self.notes.add("fact_conflict")
-        for field, items in self._lists.items():
-            items.extend(
-                row for item in getattr(record, field) or () if (row := asdict(item)) not in items
-            )
-
-    @property
-    def observed(self) -> bool:
-        """False if the log holds no delivery times of this stream."""
-        return self._whole is None or self._whole.times_ns is not None
 
     def columns(self, *, clock: str, delivered: bool, ends_logged: bool) -> dict[str, Any]:
         """Values of a `rows.Stream`, under its names."""
@@ -96,13 +91,12 @@ class Facts:
             self.notes.add("duplicate_dropped")
         ends = [t_ns for kind, t_ns in marks if kind in ENDS]
         status = self._status([kind for kind, _ in marks], delivered, ends_logged)
-        stages = [_stage(stage, clock) for stage in self._lists["stages"]]
+        if "stages" in self._lists:
+            self._lists["stages"] = [_stage(stage, clock) for stage in self._lists["stages"]]
         return {
             "stream_close_ns": ends[-1] if ends else None,
-            **{name: self._stated[name] for name in _STATED if name in self._stated},
-            **self._texts,
-            "clock": clock, "status": status, "marks": marks, "stages": stages or None,
-            "reported": self._lists["reported"] or None,
+            **self._stated, **self._texts, **self._lists,
+            "clock": clock, "status": status, "marks": marks,
         }  # fmt: skip
 
     def _status(self, kinds: list[str], delivered: bool, ends_logged: bool) -> str:
@@ -118,7 +112,7 @@ class Facts:
             return stated
         if found is not None:
             return found
-        if self._whole is not None or (delivered and not ends_logged):
+        if self._whole or (delivered and not ends_logged):
             self.notes.add("end_not_seen")
             return "completed"
         return "truncated"
@@ -126,9 +120,9 @@ class Facts:
 
 def _stage(stage: Mapping[str, Any], clock: str) -> dict[str, Any]:
     """The stage with its clock, and its duration where the log gives both ends."""
-    start, end, duration = (stage[name] for name in ("start_ns", "end_ns", "duration_ns"))
+    start, end, duration = (stage.get(name) for name in ("start_ns", "end_ns", "duration_ns"))
     if duration is None and start is not None and end is not None:
         duration = end - start
     stamped = start is not None or end is not None
-    named = stage["clock"] or (clock if stamped else None)
+    named = stage.get("clock") or (clock if stamped else None)
     return {**stage, "duration_ns": duration, "clock": named}

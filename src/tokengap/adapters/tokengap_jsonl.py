@@ -161,8 +161,8 @@ class _Gathered:
         ends = self._batch_ends()
         tokens = self._spill.read("tokens", ORDER, ends)
         facts = self._spill.read("facts", ("line",), ends)
-        for some_tokens, some_facts in zip(tokens, facts, strict=True):
-            batch = streams_batch(some_tokens, some_facts, call)
+        tables = zip(tokens, facts, strict=True)
+        for batch in in_order(partial(streams_batch, call), tables, workers=1):
             if batch.num_rows:
                 yield batch
         self._late.report(intake)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ _REASONING: Final = TOKEN_KINDS.index("reasoning")
 _NOWHERE: Final = 2**62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """Token events, sorted by group and `ORDER`. A group is an attempt; clock 0 is none named.
 
@@ -55,17 +56,20 @@ class Rows:
             return self
         return Rows(*(getattr(self, f.name)[keep] for f in fields(self)))
 
+    @cached_property
     def starts(self) -> Ints:
         """Where each stream begins."""
         return _changes(self.group, self.vantage, self.choice)
 
+    @cached_property
     def sizes(self) -> Ints:
         """Rows of each stream."""
-        return np.diff(self.starts(), append=len(self.group))
+        return np.diff(self.starts, append=len(self.group))
 
+    @cached_property
     def streams(self) -> list[Key]:
         """The key of each stream."""
-        at = self.starts()
+        at = self.starts
         columns = (self.group[at], self.vantage[at], self.choice[at])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -112,23 +116,23 @@ def settle(
     rows = _on_one_clock(rows, clocks, late)
     rows = _all_indexed(rows, late)
     rows, repeated = _once(rows, late)
-    starts = rows.starts()
+    starts = rows.starts
     if not len(starts):
         return rows, {}
     first = np.minimum.reduceat(rows.line, starts).tolist()
     last = np.maximum.reduceat(rows.line, starts).tolist()
     runs = zip(
-        rows.sizes().tolist(), zip(first, last, strict=True), repeated.tolist(),
+        rows.sizes.tolist(), zip(first, last, strict=True), repeated.tolist(),
         (rows.index[starts] == NOT_SAID).tolist(), _answers(rows, starts),
         strict=True,
     )  # fmt: skip
-    return rows, dict(zip(rows.streams(), map(Run._make, runs), strict=True))
+    return rows, dict(zip(rows.streams, map(Run._make, runs), strict=True))
 
 
 def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], late: LateRejects) -> Rows:
     if not whole:
         return rows
-    line = np.repeat([whole.get(key, -1) for key in rows.streams()], rows.sizes())
+    line = np.repeat([whole.get(key, -1) for key in rows.streams], rows.sizes)
     keep = (line < 0) | (line == rows.line)
     for row in np.flatnonzero(~keep & (rows.kind != IN_STREAM)).tolist():
         given = late.place(int(line[row]))
@@ -137,9 +141,9 @@ def _of_whole_streams(rows: Rows, whole: Mapping[Key, int], late: LateRejects) -
 
 
 def _on_one_clock(rows: Rows, clocks: Mapping[Place, int], late: LateRejects) -> Rows:
-    if not rows.clock.any():
+    if not rows.clock.any() or (rows.clock == rows.clock[0]).all():
         return rows
-    expected = np.repeat([clocks.get(key[:2], 0) for key in rows.streams()], rows.sizes())
+    expected = np.repeat([clocks.get(key[:2], 0) for key in rows.streams], rows.sizes)
     keep = (rows.clock == 0) | (rows.clock == expected)
     for line in np.unique(rows.line[~keep]).tolist():
         late.refuse(line, OTHER_CLOCK, "clock")
@@ -148,8 +152,8 @@ def _on_one_clock(rows: Rows, clocks: Mapping[Place, int], late: LateRejects) ->
 
 def _all_indexed(rows: Rows, late: LateRejects) -> Rows:
     """Without the unindexed events of streams that have an index elsewhere."""
-    ends = rows.starts() + rows.sizes() - 1
-    indexed = np.repeat(rows.index[ends] != NOT_SAID, rows.sizes())
+    ends = rows.starts + rows.sizes - 1
+    indexed = np.repeat(rows.index[ends] != NOT_SAID, rows.sizes)
     keep = (rows.index != NOT_SAID) | ~indexed
     for line in rows.line[~keep].tolist():
         late.refuse(line, "index: missing, and other events of the stream have one", "index")
@@ -158,7 +162,7 @@ def _all_indexed(rows: Rows, late: LateRejects) -> Rows:
 
 def _once(rows: Rows, late: LateRejects) -> tuple[Rows, Bools]:
     """Each index once, the first in the file, and which streams had one again."""
-    starts = rows.starts()
+    starts = rows.starts
     again = np.zeros(len(rows.index), bool)
     again[1:] = (rows.index[1:] == rows.index[:-1]) & (rows.index[1:] != NOT_SAID)
     again[starts] = False

@@ -3,31 +3,45 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
 from tokengap.adapters.late import LateRejects
 from tokengap.adapters.tokengap_events import NOT_SAID
-from tokengap.adapters.tokengap_line import Record
+from tokengap.adapters.tokengap_line import TOKEN_KINDS
 from tokengap.adapters.tokengap_order import OTHER_CLOCK, Key, Place
 from tokengap.schema import VANTAGES
 
 
 @dataclass(slots=True)
 class Said:
-    """One such line. `digest` stands for the times of a whole stream, `repeated` if it came again.
+    """One such line, `fields` as in `tokengap_line.Record` but only those that are given.
 
-    `group` is the attempt's number, `line` the line's in the call.
+    group: number of the attempt; line: number of the line in the call; digest: stands for the
+    times of a whole stream, the fields then hold none; choice: None if the line is about all
+    choices of its attempt; repeated: whether the line came again.
     """
 
     group: int
     line: int
     digest: bytes | None
-    record: Record
+    fields: dict[str, Any]
+    kind: str
     vantage: int
+    choice: int | None
+    carries_tokens: bool
     repeated: bool = False
+
+    @classmethod
+    def of(cls, group: int, line: int, digest: bytes | None, fields: dict[str, Any]) -> "Said":
+        """The line as it was put aside."""
+        kind = fields.get("kind", "token")
+        tokens = kind in TOKEN_KINDS
+        vantage = VANTAGES.index(fields["vantage"]) if "vantage" in fields else NOT_SAID
+        choice = fields.get("choice", 0 if tokens else None)
+        return cls(group, line, digest, fields, kind, vantage, choice, tokens)
 
     @property
     def place(self) -> Place:
@@ -35,14 +49,9 @@ class Said:
         return self.group, self.vantage
 
     @property
-    def names_a_choice(self) -> bool:
-        """Whether the line is about one choice of its attempt, not about all of them."""
-        return self.record.choice is not None or self.record.carries_tokens
-
-    @property
-    def choice(self) -> int:
-        """The choice it is about, where it is about one."""
-        return self.record.choice or 0
+    def is_stream(self) -> bool:
+        """Whether the line stands for a whole stream."""
+        return self.digest is not None
 
 
 class SaidOf(NamedTuple):
@@ -57,15 +66,10 @@ class SaidOf(NamedTuple):
 def decoded(facts: pa.Table) -> list[Said]:
     """Lines as they were put aside."""
     columns = (facts.column(n).to_pylist() for n in ("group", "line", "digest", "record"))
-    decoder = msgspec.msgpack.Decoder(Record)
     return [
-        Said(group, line, digest, record := decoder.decode(data), _vantage(record))
+        Said.of(group, line, digest, msgspec.msgpack.decode(data))
         for group, line, digest, data in zip(*columns, strict=True)
     ]
-
-
-def _vantage(record: Record) -> int:
-    return NOT_SAID if record.vantage is None else VANTAGES.index(record.vantage)
 
 
 def on_one_vantage(
@@ -77,7 +81,7 @@ def on_one_vantage(
     for group, vantage, _ in with_tokens:
         seen[group].add(vantage)
     for one in said:
-        if one.record.carries_tokens:
+        if one.carries_tokens:
             seen[one.group].add(one.vantage)
         elif one.vantage != NOT_SAID:
             named[one.group].add(one.vantage)
@@ -101,7 +105,7 @@ def on_one_clock(
     number: of each clock, 0 for none.
     """
     for one in said:
-        clock = number[one.record.clock]
+        clock = number[one.fields.get("clock")]
         if clock and clocks.setdefault(one.place, clock) != clock:
             late.refuse(one.line, OTHER_CLOCK, "clock")
         else:
@@ -113,10 +117,10 @@ def each_whole_once(said: Iterable[Said], late: LateRejects) -> tuple[list[Said]
     first: dict[Key, Said] = {}
     kept = []
     for one in said:
-        earlier = first.setdefault((*one.place, one.choice), one) if one.record.is_stream else one
+        earlier = first.setdefault((*one.place, one.choice or 0), one) if one.is_stream else one
         if earlier is one:
             kept.append(one)
-        elif (earlier.record, earlier.digest) == (one.record, one.digest):
+        elif (earlier.fields, earlier.digest) == (one.fields, one.digest):
             earlier.repeated = True
         else:
             reason = f"times_ns: conflicts with the same stream at {late.place(earlier.line)}"
@@ -132,9 +136,9 @@ def by_stream(said: Iterable[Said], with_tokens: Collection[Key]) -> Iterator[Sa
         choices[group, vantage].add(choice)
     for one in said:
         lines[one.place].append(one)
-        choices[one.place].update([one.choice] if one.names_a_choice else [])
+        choices[one.place].update([] if one.choice is None else [one.choice])
     for place in sorted(choices):
         found = sorted(choices[place]) or [0]
         for choice in found:
-            own = [s for s in lines[place] if not s.names_a_choice or s.choice == choice]
+            own = [one for one in lines[place] if one.choice in (None, choice)]
             yield SaidOf((*place, choice), own, len(found) > 1)

@@ -39,13 +39,14 @@ class Call:
     late: LateRejects
 
 
-def streams_batch(tokens: pa.Table, facts: pa.Table, call: Call) -> pa.RecordBatch:
+def streams_batch(call: Call, tables: tuple[pa.Table, pa.Table]) -> pa.RecordBatch:
     """The streams of some attempts, from all their token events and all that is said of them.
 
     Both tables are sorted: by attempt, then by `tokengap_order.ORDER` or by line.
     """
+    tokens, facts = tables
     rows = Rows.of(tokens)
-    said = on_one_vantage(decoded(facts), rows.streams(), call.late)
+    said = on_one_vantage(decoded(facts), rows.streams, call.late)
     clocks = rows.named_clocks()
     said = on_one_clock(said, clocks, call.clocks, call.late)
     kept, whole = each_whole_once(said, call.late)
@@ -93,8 +94,7 @@ class _Maker:
 def _facts(about: SaidOf, run: Run) -> Facts:
     facts = Facts()
     for one in about.lines:
-        of_all = about.one_of_several and not one.names_a_choice
-        facts.add(one.record, of_all_choices=of_all)
+        facts.add(one, of_all_choices=about.one_of_several and one.choice is None)
     facts.state("first_answer_ns", run.first_answer_ns)
     if run.repeated or any(one.repeated for one in about.lines):
         facts.notes.add("duplicate_dropped")

@@ -1,5 +1,6 @@
 """Calling one relation of the library with parameters from a command line."""
 
+import math
 from collections.abc import Sequence
 
 from tokengap.errors import QueryError
@@ -48,6 +49,9 @@ def _value(parameter: Parameter, text: str) -> str:
     if parameter.type == "VARCHAR":
         return literal(text)
     try:
-        return literal(int(text) if "INT" in parameter.type else float(text))
-    except ValueError as error:
-        raise QueryError(f"-p {parameter.name}={text}: expected {parameter.type}") from error
+        number = int(text) if "INT" in parameter.type else float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise QueryError(f"-p {parameter.name}={text}: expected {parameter.type}")
+    return literal(number)

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TextIO
@@ -11,6 +12,8 @@ import duckdb
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from tokengap.errors import QueryError
 
 ROWS_SHOWN: Final = 100
 COLUMNS_SHOWN: Final = 16
@@ -27,18 +30,19 @@ class Rows:
 
 
 def run(con: duckdb.DuckDBPyConnection, statement: str) -> Rows:
-    """Start a query."""
-    cursor = con.execute(statement)
-    return Rows([column[0] for column in cursor.description or ()], _fetched(cursor))
+    """Start a query; QueryError, also while rows are read, says why DuckDB cannot answer it."""
+    with _as_query_error(statement):
+        cursor = con.execute(statement)
+    names = [column[0] for column in cursor.description or ()]
+    return Rows(names, _fetched(cursor, statement))
 
 
 def write_json(rows: Rows, out: TextIO) -> None:
-    """An array of row objects, strict JSON, one row a line."""
+    """An array of row objects, strict JSON, one row a line; QueryError for what JSON lacks."""
     out.write("[")
     for number, row in enumerate(rows.values):
         out.write(",\n" if number else "\n")
-        record = dict(zip(rows.names, row, strict=True))
-        out.write(json.dumps(record, allow_nan=False, ensure_ascii=False))
+        out.write(_json(dict(zip(rows.names, row, strict=True))))
     out.write("\n]\n")
 
 
@@ -74,12 +78,30 @@ def _table(names: list[str], rows: Iterable[tuple[Any, ...]], *, headed: bool = 
     return table
 
 
-def _fetched(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    while rows := cursor.fetchmany(_FETCHED):
+def _fetched(cursor: duckdb.DuckDBPyConnection, statement: str) -> Iterator[tuple[Any, ...]]:
+    while True:
+        with _as_query_error(statement):
+            rows = cursor.fetchmany(_FETCHED)
+        if not rows:
+            return
         yield from rows
 
 
+@contextmanager
+def _as_query_error(statement: str) -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise QueryError(f"{statement}: {error}") from error
+
+
 def _cell(value: object) -> object:
-    if isinstance(value, dict | list):
-        return json.dumps(value, allow_nan=False, ensure_ascii=False)
-    return value
+    return _json(value) if isinstance(value, dict | list) else value
+
+
+def _json(value: object) -> str:
+    """Strict JSON; dates and the like, of a user's own query, as text."""
+    try:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, default=str)
+    except ValueError as error:
+        raise QueryError(f"{value} holds NaN or an infinity, which JSON lacks") from error
