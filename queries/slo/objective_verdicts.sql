@@ -14,7 +14,7 @@
 --   statistic   VARCHAR  -   ttft, tpot, gap_p50, gap_p90, gap_p99, worst_gap, handoff_gap or e2e.
 --   limit_ns    BIGINT   ns  Its limit.
 --   verdict     VARCHAR  -   met, missed, not_applicable or unknown.
---   reason      VARCHAR  -   Why the value is not exact, as in request_latency; NULL if it is.
+--   reason      VARCHAR  -   Why the value is not exact, as in request_latency, or clock_unrelated between attempts; NULL if it is.
 CREATE MACRO objective_verdicts(
     objectives STRUCT(statistic VARCHAR, limit_ns BIGINT)[] := []
 ) AS TABLE

@@ -11,6 +11,9 @@ from tests.queries.oracle_requests import Judged, Limits, Request, share, wilson
 from tests.queries.oracle_statistics import is_worst_gap
 from tokengap.store.connect import Declared
 
+REASONED: Final = {
+    "ttft": "ttft", "tpot": "tpot", "worst_gap": "worst_gap", "own_gaps": "gap_p50", "e2e": "e2e",
+}  # fmt: skip
 STATUSES: Final = (
     "completed", "failed", "timed_out", "rejected", "truncated", "cancelled", "in_flight",
 )  # fmt: skip
@@ -172,6 +175,35 @@ def _ratio(s: Observed) -> Row:
         "deliveries": len(s.gaps) + 1,
         "ratio": worst / tpot.high if tpot.high else None,
     }  # fmt: skip
+
+
+def handoff_gaps(rows: Iterable[Row], declared: Declared) -> list[Row]:
+    return [_handoff(Observed(row, declared)) for row in rows]
+
+
+def _handoff(s: Observed) -> Row:
+    gap, (k, source) = oracle.handoff_gap(s), s.handoff
+    return {
+        **{name: s[name] for name in ("trace", "request_id", "attempt", "choice")},
+        "vantage": s.vantage, "status": s["status"], "boundary": "stream",
+        "last_prefill_token": k, "handoff_source": source,
+        "handoff_gap_ns": gap.exact, "handoff_gap_low_ns": gap.low, "reason": gap.reason,
+        "is_worst_gap": False if gap.exact is None else is_worst_gap(s),
+    }  # fmt: skip
+
+
+def inexact_values(streams: Iterable[Judged]) -> list[Row]:
+    completed = [j for j in streams if not j.s.ended]
+    found = []
+    for shown, statistic in REASONED.items():
+        reasons = Counter(j.value(statistic).reason for j in completed)
+        del reasons[None]
+        ordered = sorted(reasons.items(), key=lambda each: (-each[1], each[0] or ""))
+        found += [
+            {"statistic": shown, "reason": reason, "requests": count, "of": len(completed)}
+            for reason, count in ordered
+        ]
+    return found
 
 
 def quality_notes(rows: Sequence[Row], rejects: Sequence[Row]) -> list[Row]:

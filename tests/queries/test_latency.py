@@ -219,12 +219,12 @@ def test_pooled_gaps_leave_negative_ones_out(library: Library) -> None:
 
 
 def test_survival_says_how_many_gaps_are_longer(library: Library) -> None:
-    library.bind([stream("a", [0, 10, 20, 1_020])])  # 10, 10, 1000
+    library.bind([stream("a", [0, 1_000, 1_010, 2_011])])  # 1000, 10, 1001
     assert [chosen(row, "gap_ns gaps longer") for row in library.rows("gap_survival")] == [
-        [10, 2, 1],
-        [1_000, 1, 0],
+        [10, 1, 2],
+        [1_001, 2, 0],  # both in one step, which stands at the longer
     ]
-    assert same(library.rows("gap_survival")[0]["longer_share"], 1 / 3)
+    assert same(library.rows("gap_survival")[0]["longer_share"], 2 / 3)
 
 
 def test_a_window_takes_whole_requests_or_single_gaps(library: Library) -> None:
@@ -237,13 +237,16 @@ def test_a_window_takes_whole_requests_or_single_gaps(library: Library) -> None:
 
 def test_ratios_put_the_most_uneven_stream_first(library: Library) -> None:
     even, uneven = stream("even", [0, 10, 20]), stream("uneven", [0, 2, 20])
-    library.bind([even, uneven, stream("one", [0]), stream("failed", [0, 9], status="failed")])
+    split = stream("split", [0, 4, 24], output_tokens=9)  # 24 ns over 8 to 2 tokens
+    others = [stream("one", [0]), stream("failed", [0, 9], status="failed")]
+    library.bind([even, uneven, split, *others])
     found = [chosen(row, "request_id ratio") for row in library.rows("worst_gap_ratios")]
-    assert found == [["uneven", 1.8], ["even", 1]]  # 18 over 10, 10 over 10
+    assert found == [["uneven", 1.8], ["split", 20 / 12], ["even", 1]]  # 18, 20 and 10 ns
 
 
 def test_values_that_are_not_exact_are_counted_by_reason(library: Library) -> None:
-    library.bind([stream("a", [0, 9], output_tokens=4), stream("b", [3, 4]), stream("c", [5])])
+    rows = [stream("a", [0, 9], output_tokens=4), stream("b", [3, 4]), stream("c", [5])]
+    library.bind([*rows, stream("d", [], status="failed")])
     found = [tuple(row.values()) for row in library.rows("inexact_values")]
     single = [(name, "single_token", 1, 3) for name in ("worst_gap", "own_gaps")]
     tpot = [("tpot", "single_token", 1, 3), ("tpot", "split_unknown", 1, 3)]

@@ -84,6 +84,9 @@ def test_statistics(library: Library, rows: list[Row], declared: Declared) -> No
     assert_same_rows(library.rows("handoff_summary", order), handoff)
     ratios = sorted(right.worst_gap_ratios(streams), key=_key)
     assert_same_rows(library.rows("worst_gap_ratios", KEY), ratios)
+    handoffs = sorted(right.handoff_gaps(rows, declared), key=_key)
+    assert_same_rows(library.rows("handoff_gaps", KEY), handoffs)
+    assert_same_rows(library.rows("inexact_values"), right.inexact_values(streams))
     window = right.judged_window(streams, declared)
     assert differences(library.row("judged_window"), window) == {}
     vantages = right.judged_vantages(rows, last, declared)

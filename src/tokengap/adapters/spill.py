@@ -39,21 +39,22 @@ class Spill(AbstractContextManager["Spill"]):
         )
         self._schemas = tables
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables}
+        self._held_bytes = dict.fromkeys(tables, 0)
         for name, schema in tables.items():
             self._connection.from_arrow(schema.empty_table()).create(name)
 
     def add(self, table: str, rows: pa.RecordBatch) -> None:
         """Put rows aside; InputError if there is no room for them."""
-        held = self._held[table]
-        held.append(rows)
-        if sum(batch.nbytes for batch in held) >= _HELD_BYTES:
+        self._held[table].append(rows)
+        self._held_bytes[table] += rows.nbytes
+        if self._held_bytes[table] >= _HELD_BYTES:
             self._insert(table)
 
     def _insert(self, table: str) -> None:
         rows = pa.Table.from_batches(self._held[table], self._schemas[table])
         with self._room():
             self._connection.from_arrow(rows).insert_into(table)
-        self._held[table] = []
+        self._held[table], self._held_bytes[table] = [], 0
 
     def sizes(self, table: str, groups: int) -> npt.NDArray[np.int64]:
         """Number of rows of each group, of `groups` in all."""

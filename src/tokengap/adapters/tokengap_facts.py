@@ -8,11 +8,11 @@ from tokengap.adapters.tokengap_said import Said
 from tokengap.schema import ORIGINS
 
 _NESTED: Final = frozenset({"ids", "labels", "marks", "stages", "reported"})
-_COPIED: Final = FACTS - _NESTED - {
+_COMBINED: Final = frozenset({
     "times_ns", "token_counts", "granularity", "output_tokens", "token_count_source",
     "last_prefill_token", "handoff_source",
-}  # fmt: skip
-"""Fields that are columns of a stream, under the same name."""
+})  # fmt: skip
+"""Fields that are not simply a column of the same name."""
 
 
 def says_how_it_ended(record: Record) -> bool:
@@ -43,11 +43,11 @@ class Facts:
             self.state(f"{said.kind}_ns", said.fields["t_ns"])
         elif not said.carries_tokens:
             self._marks.append((said.kind, said.fields["t_ns"]))
-        for name, value in said.fields.items():
-            if name in _COPIED:
-                self.state(name, value)
-            elif name in _NESTED:
-                self._collect(name, value)
+        for name in said.fields.keys() & FACTS:
+            if name in _NESTED:
+                self._collect(name, said.fields[name])
+            elif name not in _COMBINED:
+                self.state(name, said.fields[name])
         if "output_tokens" in said.fields:
             self._count(said.fields, of_all_choices)
         self._hand_off(said.fields)

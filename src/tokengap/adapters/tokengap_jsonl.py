@@ -32,7 +32,6 @@ import pyarrow as pa
 from tokengap.adapters.bulk import BulkReader, in_order
 from tokengap.adapters.interface import Head, Intake, Sniff, wants
 from tokengap.adapters.late import LateRejects
-from tokengap.adapters.rows import BATCH_EVENTS
 from tokengap.adapters.source import Source
 from tokengap.adapters.spill import GROUP, Spill
 from tokengap.adapters.tokengap_block import Found, read_block
@@ -41,6 +40,7 @@ from tokengap.adapters.tokengap_facts import says_how_it_ended
 from tokengap.adapters.tokengap_order import ORDER
 from tokengap.adapters.tokengap_streams import Call, streams_batch
 
+BATCH_EVENTS: Final = 1 << 19
 FACT_EVENTS: Final = 32
 """What a line with facts, or an attempt, takes in memory, in token events."""
 

@@ -135,10 +135,13 @@ def by_stream(said: Iterable[Said], with_tokens: Collection[Key]) -> Iterator[Sa
     for group, vantage, choice in with_tokens:
         choices[group, vantage].add(choice)
     for one in said:
-        lines[one.place].append(one)
-        choices[one.place].update([] if one.choice is None else [one.choice])
+        place = one.place
+        lines[place].append(one)
+        found = choices[place]
+        if one.choice is not None:
+            found.add(one.choice)
     for place in sorted(choices):
-        found = sorted(choices[place]) or [0]
-        for choice in found:
-            own = [one for one in lines[place] if one.choice in (None, choice)]
-            yield SaidOf((*place, choice), own, len(found) > 1)
+        several = len(choices[place]) > 1
+        for choice in sorted(choices[place]) or [0]:
+            own = [one for one in lines[place] if one.choice is None or one.choice == choice]
+            yield SaidOf((*place, choice), own, several)

@@ -7,6 +7,7 @@ from typing import Final
 from tokengap.findings import Audit
 from tokengap.findings.audit import Row
 from tokengap.findings.inexact import WHY
+from tokengap.schema import STATUSES
 from tokengap.units import format_count, format_duration, format_share
 
 TRY_LIMITS: Final = "--limit tpot=50ms --limit worst_gap=500ms"
@@ -23,15 +24,6 @@ NAMES: Final = {
     "gap_p99": "own gaps p99",
 }
 PERCENTILES: Final = ("p50", "p90", "p99", "max")
-_ENDINGS: Final = (
-    "completed",
-    "failed",
-    "timed_out",
-    "rejected",
-    "truncated",
-    "cancelled",
-    "in_flight",
-)
 _ASIDES: Final = ("retried", "superseded", "rejects")
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -121,7 +113,7 @@ def boundary(audit: Audit) -> str:
 
 def endings(counts: Row) -> list[str]:
     """How judged requests ended, such as `60 completed`; only what occurred."""
-    return _counted(counts, _ENDINGS)
+    return _counted(counts, STATUSES)
 
 
 def asides(counts: Row) -> list[str]:
