@@ -14,6 +14,7 @@ EXIT_DONE = 0
 EXIT_CONDITION = 1
 EXIT_USAGE = 2
 EXIT_INPUT = 3
+EXIT_INTERRUPTED = 130
 
 
 class TokengapError(Exception):

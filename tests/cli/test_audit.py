@@ -197,3 +197,28 @@ def test_log_of_failures_only_is_judged(tmp_path: Path) -> None:
     assert report["good"] == 0
     assert report["percentiles"]["tpot_ns"]["n"] == 0
     assert tokengap("audit", str(log), *LIMITS).code == 0
+
+
+def test_page_goes_to_standard_output_instead_of_the_summary(log: Path) -> None:
+    ran = tokengap("audit", str(log), "--html", "-")
+    assert ran.out.startswith("<!doctype html>")
+    assert ran.out.rstrip().endswith("</html>")
+
+
+def test_page_that_cannot_be_written_is_a_usage_error(log: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    ran = tokengap("audit", str(log), "--html", str(folder), "--force")
+    assert ran.code == 2
+    assert f"{folder}: cannot be written" in ran.err
+    assert tokengap("audit", str(log), "--html", str(tmp_path / "no" / "x.html")).code == 2
+
+
+def test_interruption_is_no_condition(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tokengap.cli.inputs.load_paths", interrupt)
+    ran = tokengap("audit", str(log))
+    assert ran.code == 130
+    assert "interrupted" in ran.err

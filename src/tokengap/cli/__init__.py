@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from tokengap import __version__
-from tokengap.errors import TokengapError
+from tokengap.errors import EXIT_INTERRUPTED, TokengapError
 
 COMMANDS: Final = {
     "audit": "Judge logs or stores: who met the limits, who stalled, and where.",
@@ -44,6 +44,9 @@ class Commands(click.Group):
         except TokengapError as error:
             click.echo(f"tokengap: {error}", err=True)
             ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("tokengap: interrupted", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(0)

@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from tokengap.cli.options import PATHS, declaring, judging, mounting, output_file, reading
+from tokengap.cli.options import (
+    PATHS,
+    STDOUT,
+    check_output,
+    declaring,
+    judging,
+    mounting,
+    reading,
+    write_output,
+)
 from tokengap.errors import EXIT_CONDITION
 
 PLAIN_WIDTH = 120
@@ -22,7 +31,10 @@ CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
 @mounting
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (tokengap.audit/1).")
 @click.option(
-    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with charts."
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a page with charts; `-` prints it instead of the summary.",
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
 @click.option("--all-stalls", is_flag=True, help="List every hidden stall on the terminal.")
@@ -53,7 +65,7 @@ def audit(
     from tokengap.library import SHARED, materialise, read_catalogue
 
     if html is not None:
-        output_file(html, force=force)
+        check_output(html, force=force)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
     with opened(paths, read_catalogue(query_dirs), **options) as inputs:
@@ -64,8 +76,9 @@ def audit(
         if html is not None:
             from tokengap.report.page import page
 
-            html.write_text(page(inputs.con, found), "utf-8")
-    _print(found, as_json=as_json, all_stalls=all_stalls)
+            write_output(html, page(inputs.con, found))
+    if html != STDOUT:
+        _print(found, as_json=as_json, all_stalls=all_stalls)
     if _holds(found, fail_on):
         raise SystemExit(EXIT_CONDITION)
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+STDOUT: Final = Path("-")
 PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 
 _READING: Final = (
@@ -97,12 +98,26 @@ def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) ->
     return command
 
 
-def output_file(path: Path, *, force: bool) -> Path:
-    """The path, if it may be written; UsageError if it exists and `--force` was not given."""
+def check_output(path: Path, *, force: bool) -> None:
+    """UsageError, before any work is done, if the file could not be written; `-` always can."""
     from tokengap.errors import UsageError
 
+    if path == STDOUT:
+        return
     if path.exists() and not force:
         raise UsageError(f"{path} exists; --force overwrites it")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: the folder {path.parent} does not exist")
-    return path
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write the file, or standard output for `-`; UsageError if the disk will not have it."""
+    from tokengap.errors import UsageError
+
+    if path == STDOUT:
+        click.echo(text, nl=False)
+        return
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
