@@ -113,11 +113,10 @@ def test_of_two_values_the_first_stands_and_the_conflict_is_noted(tmp_path: Path
 
 def test_ids_and_labels_are_put_together(tmp_path: Path) -> None:
     first = event(1, "sent", ids={"x_request_id": "r", "bootstrap_room": "7"}, labels={"n": "1"})
-    row = the_row(
-        tmp_path, first, *TOKENS, event(30, "done", ids={"sse_id": "s"}, labels={"n": "2"})
-    )
+    last = event(30, "done", ids={"sse_id": "s"}, labels={"n": "2", "m": "3"})
+    row = the_row(tmp_path, first, *TOKENS, last)
     assert dict(row["ids"]) == {"x_request_id": "r", "bootstrap_room": "7", "sse_id": "s"}
-    assert dict(row["labels"]) == {"n": "1"}
+    assert dict(row["labels"]) == {"n": "1", "m": "3"}
     assert "fact_conflict" in row["quality"]
 
 
@@ -153,6 +152,13 @@ def test_stages_get_their_clock_and_their_duration(tmp_path: Path) -> None:
             ("relay", 2, 4, 2, None, "other"),
         ]
     ]
+
+
+def test_a_stage_logged_twice_is_one(tmp_path: Path) -> None:
+    stage = {"name": "queue", "duration_ns": 5}
+    lines = [event(n, "keepalive", stages=[stage]) for n in (11, 12)]
+    row = the_row(tmp_path, *TOKENS, *lines, event(13, "done", stages=[stage | {"worker": "d0"}]))
+    assert [one["worker"] for one in row["stages"]] == [None, "d0"]
 
 
 @pytest.mark.parametrize(

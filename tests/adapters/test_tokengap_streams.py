@@ -119,6 +119,12 @@ def test_a_mark_without_vantage_belongs_to_the_only_one(tmp_path: Path) -> None:
     assert (row["vantage"], row["sent_ns"], row["status"]) == ("engine", 1, "rejected")
 
 
+def test_a_mark_without_vantage_stays_with_the_tokens_that_have_none(tmp_path: Path) -> None:
+    lines = [event(1, "sent"), event(10), event(9, vantage="client")]
+    rows = read_own(tmp_path, *lines).rows
+    assert {row["vantage"]: row["sent_ns"] for row in rows} == {None: 1, "client": None}
+
+
 def test_a_mark_without_vantage_is_set_apart_where_there_are_several(tmp_path: Path) -> None:
     lines = [event(10, vantage="client"), event(9, vantage="engine"), event(1, "sent")]
     reading = read_own(tmp_path, *lines)

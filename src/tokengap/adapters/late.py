@@ -28,8 +28,8 @@ class LateRejects:
         self.bases.append(self.bases[-1] + end_line)
 
     def refuse(self, line: int, reason: str, name: str, value: object = None) -> None:
-        """Quarantine a line; the first reason stands."""
-        self._found.setdefault(line, (reason, name, value))
+        """Quarantine a line."""
+        self._found[line] = (reason, name, value)
 
     def locate(self, line: int) -> tuple[int, int]:
         """Position of the line's source, and the line's number there."""

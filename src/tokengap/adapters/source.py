@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +20,20 @@ import pyarrow as pa
 
 from tokengap.errors import InputError
 
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 8 << 20
 HEAD_BYTES: Final = 1 << 16
 STDIN: Final = "-"
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _SUFFIXES: Final = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".log", ".txt")
+
+
+_HASHER: Final = ThreadPoolExecutor(1, thread_name_prefix="sha256")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +85,18 @@ class Source:
         """Size on disk, as compressed."""
         return self.path.stat().st_size
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """Digest of the bytes on disk, as compressed."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return self._hashing.result()
+
+    def start_hashing(self) -> None:
+        """Work out `sha256` in the background, while the file is read."""
+        self._hashing.running()
+
+    @cached_property
+    def _hashing(self) -> Future[str]:
+        return _HASHER.submit(_sha256, self.path)
 
     def digest_of_first(self, size_bytes: int) -> str:
         """Digest of the first `size_bytes` on disk: tells an older file that grew."""

@@ -4,7 +4,9 @@ DuckDB holds them, and moves to a temporary folder what does not fit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from itertools import chain, islice
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final
@@ -23,6 +25,7 @@ MEMORY: Final = "512MB"
 _HELD_BYTES: Final = 16 << 20
 """Many small inserts take three times as long as few large ones."""
 _FETCH_ROWS: Final = 1 << 17
+_PARTS: Final = 4
 
 
 class Spill(AbstractContextManager["Spill"]):
@@ -71,22 +74,25 @@ class Spill(AbstractContextManager["Spill"]):
         `ends` ascends, and an end is the first group left out. InputError if there is no room.
         """
         self._insert(table)
-        columns = ", ".join(f'"{name}"' for name in (GROUP, *order))
-        cursor = self._connection.cursor()
         schema = self._schemas[table]
-        with self._room():
-            batches = iter(_reader(cursor.table(table).order(columns)))
-            rest: pa.RecordBatch | None = pa.RecordBatch.from_pylist([], schema)
-            for end in ends:
-                parts = []
-                while rest is not None:
-                    stop = int(np.searchsorted(rest.column(GROUP).to_numpy(), end))
-                    parts.append(rest.slice(0, stop))
-                    if stop < rest.num_rows:
-                        rest = rest.slice(stop)
-                        break
-                    rest = next(batches, None)
-                yield pa.Table.from_batches(parts, schema)
+        with self._room(), ThreadPoolExecutor(1) as ahead:
+            parts = _parts(ends)
+            opened = [ahead.submit(self._sorted, table, order, *part[0]) for part in parts[:1]]
+            for number, (_, own_ends) in enumerate(parts):
+                batches = opened.pop().result()
+                if number + 1 < len(parts):
+                    opened.append(ahead.submit(self._sorted, table, order, *parts[number + 1][0]))
+                yield from _cut(batches, own_ends, schema)
+
+    def _sorted(
+        self, table: str, order: Sequence[str], first: int, end: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of groups from `first` to before `end`; returns when the first are there."""
+        columns = ", ".join(f'"{name}"' for name in (GROUP, *order))
+        rows = self._connection.cursor().table(table)
+        wanted = rows.filter(f'"{GROUP}" >= {first} AND "{GROUP}" < {end}')
+        batches = iter(_reader(wanted.order(columns)))
+        return chain(list(islice(batches, 1)), batches)
 
     @contextmanager
     def _room(self) -> Iterator[None]:
@@ -107,6 +113,30 @@ class Spill(AbstractContextManager["Spill"]):
         """Forget all rows."""
         self._connection.close()
         self._folder.cleanup()
+
+
+def _parts(ends: Sequence[int]) -> list[tuple[tuple[int, int], Sequence[int]]]:
+    """`ends` in a few runs, each with its groups: one is sorted while the one before is used."""
+    size = -(-len(ends) // _PARTS) or 1
+    runs = [ends[start : start + size] for start in range(0, len(ends), size)]
+    firsts = [0, *(run[-1] for run in runs)]
+    return [((first, run[-1]), run) for first, run in zip(firsts, runs, strict=False)]
+
+
+def _cut(
+    batches: Iterator[pa.RecordBatch], ends: Sequence[int], schema: pa.Schema
+) -> Iterator[pa.Table]:
+    rest: pa.RecordBatch | None = pa.RecordBatch.from_pylist([], schema)
+    for end in ends:
+        parts = []
+        while rest is not None:
+            stop = int(np.searchsorted(rest.column(GROUP).to_numpy(), end))
+            parts.append(rest.slice(0, stop))
+            if stop < rest.num_rows:
+                rest = rest.slice(stop)
+                break
+            rest = next(batches, None)
+        yield pa.Table.from_batches(parts, schema)
 
 
 def _reader(rows: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:

@@ -1,7 +1,6 @@
-"""One block of tokengap's own log: its token events, its facts, its bad lines."""
+"""One block of tokengap's own log: its events, its facts, its bad lines."""
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,13 @@ import pyarrow as pa
 from tokengap.adapters.bulk import BulkReader, Chunk
 from tokengap.adapters.lines import LineError
 from tokengap.adapters.source import Block, Line
-from tokengap.adapters.tokengap_events import Tokens, from_records, from_rows, plain
+from tokengap.adapters.tokengap_events import (
+    NOT_SAID,
+    EventColumns,
+    from_records,
+    from_rows,
+    sort_out,
+)
 from tokengap.adapters.tokengap_line import FACTS, Record, read
 
 BOM = b"\xef\xbb\xbf"
@@ -23,10 +28,40 @@ class Found:
     """What a block holds. Lines carry their number in the file, all below `end_line`."""
 
     end_line: int
-    tokens: list[Tokens] = field(default_factory=list)
+    tokens: list[EventColumns] = field(default_factory=list)
+    marks: list[EventColumns] = field(default_factory=list)
+    """Events without tokens and without facts."""
     facts: list[tuple[int, Record, bytes | None]] = field(default_factory=list)
-    """Lines that say more than that a token came; for whole streams, a digest of their times."""
+    """Lines that say more; for whole streams, with a digest of their times."""
     rejects: list[tuple[Line, LineError]] = field(default_factory=list)
+    _single_tokens: list[tuple[int, Record]] = field(default_factory=list, init=False)
+    _single_marks: list[tuple[int, Record]] = field(default_factory=list, init=False)
+
+    def read(self, line: Line) -> dict[str, Any]:
+        """Judge a line on its own; its fields, none if it is bad."""
+        data = line.data.removeprefix(BOM) if line.number == 1 else line.data
+        try:
+            record, fields = read(data)
+        except LineError as error:
+            self.rejects.append((line, error))
+            return {}
+        says_more = not FACTS.isdisjoint(fields)
+        if says_more:
+            self.facts.append((line.number, *_without_times(record)))
+        if record.carries_tokens:
+            self._single_tokens.append((line.number, record))
+        elif not says_more:
+            self._single_marks.append((line.number, record))
+        return fields
+
+    def finish(self) -> None:
+        """Put what was read singly with the rest, in the order of the file."""
+        if self._single_tokens:
+            self.tokens.append(from_records(self._single_tokens, no_choice=0))
+        if self._single_marks:
+            self.marks.append(from_records(self._single_marks, no_choice=NOT_SAID))
+        self._single_tokens, self._single_marks = [], []
+        self.rejects.sort(key=lambda reject: reject[0].number)
 
 
 def read_block(reader: BulkReader, block: Block) -> Found:
@@ -34,52 +69,33 @@ def read_block(reader: BulkReader, block: Block) -> Found:
     found = Found(block.first_line)
     for chunk in reader.chunks(block):
         if chunk.rows is None:
-            for fields in _read_singly(chunk.block.lines(), found):
-                reader.learn(fields)
+            for line in chunk.block.lines():
+                reader.learn(found.read(line))
             found.end_line += chunk.block.data.count(b"\n") + 1
         else:
             _read_rows(chunk, chunk.rows, found)
             found.end_line += chunk.rows.num_rows
-    found.rejects.sort(key=lambda reject: reject[0].number)
+    found.finish()
     return found
 
 
 def _read_rows(chunk: Chunk, rows: pa.RecordBatch, found: Found) -> None:
-    usual, leader = plain(rows)
-    first_line = chunk.block.first_line
-    if not usual.all():
-        before = len(found.rejects)
-        _read_singly(chunk.lines(np.flatnonzero(~usual)), found)
-        bad = [line.number - first_line for line, _ in found.rejects[before:]]
-        if bad:
-            misled = usual & np.isin(leader, bad)
-            _read_singly(chunk.lines(np.flatnonzero(misled)), found)
-            usual &= ~misled
-        rows = rows.filter(pa.array(usual))
-    if rows.num_rows:
-        found.tokens.append(from_rows(rows, first_line + np.flatnonzero(usual)))
-
-
-def _read_singly(lines: Iterable[Line], found: Found) -> list[dict[str, Any]]:
-    """Reads lines into `found`; the fields of the good ones."""
-    good, records, numbers = [], [], []
-    for line in lines:
-        data = line.data.removeprefix(BOM) if line.number == 1 else line.data
-        try:
-            record, fields = read(data)
-        except LineError as error:
-            found.rejects.append((line, error))
-            continue
-        good.append(fields)
-        tokens = record.carries_tokens
-        if not tokens or not FACTS.isdisjoint(fields):
-            found.facts.append((line.number, *_without_times(record)))
-        if tokens:
-            records.append(record)
-            numbers.append(line.number)
-    if records:
-        found.tokens.append(from_records(records, numbers))
-    return good
+    tokens, marks, leader = sort_out(rows)
+    closer = np.flatnonzero(~tokens & ~marks)
+    good = [found.read(line) for line in chunk.lines(closer)]
+    bad = [at for at, fields in zip(closer.tolist(), good, strict=True) if not fields]
+    if bad:
+        misled = tokens & np.isin(leader, bad)
+        for line in chunk.lines(np.flatnonzero(misled)):
+            found.read(line)
+        tokens &= ~misled
+    for put, which, no_choice in (
+        (found.tokens, tokens, 0), (found.marks, marks, NOT_SAID),
+    ):  # fmt: skip
+        at = np.flatnonzero(which)
+        if len(at):
+            some = rows if len(at) == rows.num_rows else rows.filter(pa.array(which))
+            put.append(from_rows(some, chunk.block.first_line + at, no_choice=no_choice))
 
 
 def _without_times(record: Record) -> tuple[Record, bytes | None]:

@@ -1,9 +1,9 @@
-"""Token events of a block as flat columns, from rows read in bulk or from lines read singly."""
+"""Events of a block as flat columns, from rows read in bulk or from lines read singly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from tokengap.adapters.tokengap_line import (
     CHOICES,
     FACTS,
     FREE_TEXT,
+    KINDS,
     NESTED,
     PLACE,
     TOKEN_KINDS,
@@ -36,22 +37,23 @@ FURTHER: Final = pa.schema({
 })  # fmt: skip
 """Facts that a row may hold too."""
 
-IN_STREAM: Final = len(TOKEN_KINDS)
-"""Kind of an event that came in a line for a whole stream."""
+IN_STREAM: Final = len(KINDS)
+"""Kind of a token event that came in a line for a whole stream."""
 NOT_SAID: Final = -1
-"""Index or vantage of a line that names none."""
+"""Index or vantage of a line that names none, and choice of one that speaks of all."""
 
-_KINDS: Final = pa.array(TOKEN_KINDS)
+_KINDS: Final = pa.array(KINDS)
+_TOKEN_KINDS: Final = len(TOKEN_KINDS)
 _VANTAGES: Final = pa.array(VANTAGES)
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """Token events, one per element; `owner` and `clock` are positions in `owners` and `clocks`.
+class EventColumns:
+    """Events, one per element; `owner` and `clock` are positions in `owners` and `clocks`.
 
     owners: requests and attempts, each first found on its line of `first_lines`. kind and vantage:
-    positions in `TOKEN_KINDS` (or `IN_STREAM`) and `VANTAGES`. tokens: 0 where the line gives no
-    number. line: its number in the file.
+    positions in `KINDS` (or `IN_STREAM`) and `VANTAGES`. tokens: 0 where the line gives no number.
+    line: its number in the file.
     """
 
     owners: Sequence[tuple[str, int]]
@@ -64,40 +66,53 @@ class Tokens:
     index: Ints
     t_ns: Ints
     tokens: npt.NDArray[np.int32]
-    kind: npt.NDArray[np.int8]
+    kind: Ints
     line: Ints
 
 
-def plain(rows: pa.RecordBatch) -> tuple[Bools, Ints]:
-    """Rows that need no closer look, and for each row the one whose facts it repeats.
+class Sorted(NamedTuple):
+    """Which rows are token events and which other ones, with nothing more to be said of them.
 
-    A plain row is a token event without facts, or with those of an earlier row of its stream: if
-    that one turns out bad, so may this. A row without facts repeats itself.
+    A token event may also have the facts of an earlier one of its stream, its `leader`: if that
+    one turns out bad, so may this. Any other row is its own leader.
     """
-    usual = _usual(rows)
+
+    tokens: Bools
+    others: Bools
+    leader: Ints
+
+
+def sort_out(rows: pa.RecordBatch) -> Sorted:
+    """Tell the plain rows from those that need a closer look."""
+    kind = _kinds(rows)
+    tokens = (kind >= 0) & (kind < _TOKEN_KINDS)
+    usual = (kind >= 0) & _usual(rows, tokens)
     itself = np.arange(rows.num_rows)
     facts = [rows.column(name) for name in rows.schema.names[len(COLUMNS) :] if name in FACTS]
     states = np.zeros(rows.num_rows, bool)
     for column in facts:
         states |= _numpy(pc.is_valid(column))
-    if not (states & usual).any():
-        return usual & ~states, itself
-    place = [rows.column(name) for name in PLACE]
-    codes, first = _codes([*place, pc.is_valid(rows.column("index")), *facts])
-    leader = np.where(states, first[codes], itself)
-    return usual & (~states | (leader < itself)), leader
+    plain, leader = usual & ~states, itself
+    if (usual & states & tokens).any():
+        kin = [pa.array(usual & tokens), pc.is_valid(rows.column("index"))]
+        kin += [rows.column(name) for name in PLACE]
+        codes, first = _codes([*kin, *facts])
+        leader = np.where(states, first[codes], itself)
+        plain |= usual & tokens & (leader < itself)
+    return Sorted(plain & tokens, plain & ~tokens, leader)
 
 
-def _usual(rows: pa.RecordBatch) -> Bools:
-    """Rows that are token events with every value as it should be."""
-    usual = ~_numpy(pc.is_null(pc.index_in(_kind(rows), _KINDS)))
-    usual &= _numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0
+def _usual(rows: pa.RecordBatch, tokens: Bools) -> Bools:
+    """Rows with every value as it should be, their kind aside."""
+    usual = _numpy(pc.fill_null(pc.binary_length(rows.column("request_id")), 0)) > 0
     usual &= _numpy(pc.is_valid(rows.column("t_ns")))
+    usual &= (_numpy(pc.fill_null(rows.column("n_tokens"), 1)) > 0) | ~tokens
+    usual &= (_numpy(pc.fill_null(rows.column("n_tokens"), 0)) == 0) | tokens
     vantage = rows.column("vantage")
     if vantage.null_count < len(vantage):
         usual &= _numpy(pc.or_(pc.is_null(vantage), pc.is_in(vantage, _VANTAGES)))
     for name, least, most in (
-        ("attempt", 0, COUNT_LIMIT), ("choice", 0, COUNT_LIMIT), ("n_tokens", 1, COUNT_LIMIT),
+        ("attempt", 0, COUNT_LIMIT), ("choice", 0, COUNT_LIMIT),
         ("index", 0, TIME_LIMIT_NS), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
     ):  # fmt: skip
         value = _numpy(pc.fill_null(rows.column(name), least))
@@ -105,13 +120,13 @@ def _usual(rows: pa.RecordBatch) -> Bools:
     return usual
 
 
-def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:
-    """Plain rows, whose line numbers are given."""
+def from_rows(rows: pa.RecordBatch, lines: Ints, *, no_choice: int) -> EventColumns:
+    """Plain rows, whose line numbers are given; `no_choice` stands where they name none."""
     attempt = pc.fill_null(rows.column("attempt"), 0)
     owner, firsts = _codes([rows.column("request_id"), attempt])
     first = pa.array(firsts)
     clock = rows.column("clock").dictionary_encode("encode")
-    return Tokens(
+    return EventColumns(
         owners=list(zip(
             rows.column("request_id").take(first).to_pylist(), attempt.take(first).to_pylist(),
             strict=True,
@@ -121,17 +136,19 @@ def from_rows(rows: pa.RecordBatch, lines: Ints) -> Tokens:
         owner=owner,
         clock=_numpy(clock.indices),
         vantage=_numpy(pc.fill_null(pc.index_in(rows.column("vantage"), _VANTAGES), NOT_SAID)),
-        choice=_numpy(pc.fill_null(rows.column("choice"), 0)),
+        choice=_numpy(pc.fill_null(rows.column("choice"), no_choice)),
         index=_numpy(pc.fill_null(rows.column("index"), NOT_SAID)),
         t_ns=_numpy(rows.column("t_ns")),
         tokens=_numpy(pc.fill_null(rows.column("n_tokens"), 0)),
-        kind=_numpy(pc.index_in(_kind(rows), _KINDS)),
+        kind=_kinds(rows),
         line=lines,
     )  # fmt: skip
 
 
-def from_records(records: Sequence[Record], lines: Sequence[int]) -> Tokens:
-    """Lines that carry tokens: events, and whole streams with the times in them."""
+def from_records(numbered: Sequence[tuple[int, Record]], *, no_choice: int) -> EventColumns:
+    """Lines with their numbers: events, and whole streams with the times in them."""
+    records = [record for _, record in numbered]
+    lines = [line for line, _ in numbered]
     times = [r.times_ns or () if r.is_stream else (r.t_ns,) for r in records]
     sizes = [len(t) for t in times]
     counts = [
@@ -142,27 +159,30 @@ def from_records(records: Sequence[Record], lines: Sequence[int]) -> Tokens:
         range(size) if r.is_stream else (NOT_SAID if r.index is None else r.index,)
         for r, size in zip(records, sizes, strict=True)
     ]
-    kind = [IN_STREAM if r.is_stream else TOKEN_KINDS.index(r.kind or "token") for r in records]
+    kind = [IN_STREAM if r.is_stream else KINDS.index(r.kind or "token") for r in records]
     vantage = [NOT_SAID if r.vantage is None else VANTAGES.index(r.vantage) for r in records]
+    choice = [no_choice if r.choice is None else r.choice for r in records]
     own = np.repeat(np.arange(len(records)), sizes)
-    return Tokens(
+    return EventColumns(
         owners=[r.owner for r in records],
         first_lines=lines,
         clocks=[r.clock for r in records],
         owner=own,
         clock=own,
         vantage=np.array(vantage, np.int8)[own],
-        choice=np.array([r.choice or 0 for r in records], np.int32)[own],
+        choice=np.array(choice, np.int32)[own],
         index=np.fromiter(chain.from_iterable(index), np.int64),
         t_ns=np.fromiter(chain.from_iterable(times), np.int64),
         tokens=np.fromiter(chain.from_iterable(counts), np.int32),
-        kind=np.array(kind, np.int8)[own],
+        kind=np.array(kind, np.int64)[own],
         line=np.array(lines, np.int64)[own],
     )
 
 
-def _kind(rows: pa.RecordBatch) -> pa.Array:
-    return pc.fill_null(rows.column("kind"), "token")
+def _kinds(rows: pa.RecordBatch) -> Ints:
+    """Position of each row's kind in `KINDS`, -1 for another."""
+    kind = pc.fill_null(rows.column("kind"), "token")
+    return _numpy(pc.fill_null(pc.index_in(kind, _KINDS), -1))
 
 
 def _codes(columns: Sequence[pa.Array]) -> tuple[Ints, Ints]:

@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tokengap.adapters.tokengap_line import ENDS, FACTS, Record
+from tokengap.adapters.tokengap_line import ENDS, FACTS, KINDS, NESTED, Record
 from tokengap.adapters.tokengap_said import Said
 from tokengap.schema import ORIGINS
 
-_NESTED: Final = frozenset({"ids", "labels", "marks", "stages", "reported"})
-_COMBINED: Final = frozenset({
+_TAKEN: Final = FACTS - {
     "times_ns", "token_counts", "granularity", "output_tokens", "token_count_source",
     "last_prefill_token", "handoff_source",
-})  # fmt: skip
-"""Fields that are not simply a column of the same name."""
+}  # fmt: skip
+"""Fields that stand for themselves; the others are looked at together."""
+
+
+END_KINDS: Final = [KINDS.index(kind) for kind in ("finish", *ENDS)]
+"""Kinds that tell how a stream ended, as positions in `KINDS`."""
 
 
 def says_how_it_ended(record: Record) -> bool:
@@ -43,18 +46,20 @@ class Facts:
             self.state(f"{said.kind}_ns", said.fields["t_ns"])
         elif not said.carries_tokens:
             self._marks.append((said.kind, said.fields["t_ns"]))
-        for name in said.fields.keys() & FACTS:
-            if name in _NESTED:
-                self._collect(name, said.fields[name])
-            elif name not in _COMBINED:
-                self.state(name, said.fields[name])
+        for name in said.fields.keys() & _TAKEN:
+            take = self._collect if name in NESTED else self.state
+            take(name, said.fields[name])
         if "output_tokens" in said.fields:
             self._count(said.fields, of_all_choices)
         self._hand_off(said.fields)
 
     def state(self, name: str, value: object) -> None:
         """A fact by name; None states nothing."""
-        if value is not None and self._stated.setdefault(name, value) != value:
+        if value is not None:
+            self._put(self._stated, name, value)
+
+    def _put(self, found: dict[str, Any], name: str, value: object) -> None:
+        if found.setdefault(name, value) != value:
             self.notes.add("fact_conflict")
 
     def _collect(self, name: str, value: Any) -> None:
@@ -62,11 +67,11 @@ class Facts:
             self._marks.extend((mark["kind"], mark["t_ns"]) for mark in value)
         elif name in ("stages", "reported"):
             known = self._lists.setdefault(name, [])
-            known.extend(item for item in value if item not in known)
+            known += [item for item in value if item not in known]
         else:
             texts = self._texts.setdefault(name, {})
-            if any(texts.setdefault(key, text) != text for key, text in value.items()):
-                self.notes.add("fact_conflict")
+            for key, text in value.items():
+                self._put(texts, key, text)
 
     def _count(self, fields: Mapping[str, Any], of_all_choices: bool) -> None:
         if of_all_choices:

@@ -35,20 +35,24 @@ from tokengap.adapters.late import LateRejects
 from tokengap.adapters.source import Source
 from tokengap.adapters.spill import GROUP, Spill
 from tokengap.adapters.tokengap_block import Found, read_block
-from tokengap.adapters.tokengap_events import COLUMNS, FURTHER, Tokens
-from tokengap.adapters.tokengap_facts import says_how_it_ended
+from tokengap.adapters.tokengap_events import COLUMNS, FURTHER, EventColumns
+from tokengap.adapters.tokengap_facts import END_KINDS, says_how_it_ended
 from tokengap.adapters.tokengap_order import ORDER
 from tokengap.adapters.tokengap_streams import Call, streams_batch
 
 BATCH_EVENTS: Final = 1 << 19
-FACT_EVENTS: Final = 32
-"""What a line with facts, or an attempt, takes in memory, in token events."""
+LINE_EVENTS: Final = 32
+"""What an attempt, or a line that is no mere token event, takes in memory, in token events."""
 
 _FOREIGN: Final = frozenset({"raw", "url_path", "read", "seq", "t_unix_ns", "metadata"})
 _TOKENS: Final = pa.schema({
     GROUP: pa.int32(), "vantage": pa.int8(), "choice": pa.int32(), "index": pa.int64(),
     "line": pa.int64(), "t_ns": pa.int64(), "tokens": pa.int32(), "kind": pa.int8(),
     "clock": pa.int32(),
+})  # fmt: skip
+_MARKS: Final = pa.schema({
+    GROUP: pa.int32(), "vantage": pa.int8(), "choice": pa.int32(), "line": pa.int64(),
+    "t_ns": pa.int64(), "kind": pa.int8(), "clock": pa.int32(),
 })  # fmt: skip
 _FACTS: Final = pa.schema({
     GROUP: pa.int32(), "line": pa.int64(), "digest": pa.binary(), "record": pa.binary(),
@@ -72,7 +76,7 @@ class TokengapJsonl:
 
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """Streams of all files together, by the order in which their requests first appear."""
-        with Spill({"tokens": _TOKENS, "facts": _FACTS}) as spill:
+        with Spill({"tokens": _TOKENS, "marks": _MARKS, "facts": _FACTS}) as spill:
             gathered = _Gathered(spill, LateRejects(sources))
             for source in sources:
                 gathered.add_source(source, intake)
@@ -98,7 +102,10 @@ class _Gathered:
                 intake.reject(source, line, error.reason, error.field, error.value)
             self._number(found)
             for tokens in found.tokens:
-                self._spill.add("tokens", self._token_rows(tokens, base))
+                self._spill.add("tokens", self._event_rows(tokens, base, _TOKENS))
+            for marks in found.marks:
+                self._spill.add("marks", self._event_rows(marks, base, _MARKS))
+                self._ends_logged = self._ends_logged or bool(np.isin(marks.kind, END_KINDS).any())
             if found.facts:
                 self._spill.add("facts", self._fact_rows(found, base))
             end = found.end_line
@@ -107,30 +114,28 @@ class _Gathered:
     def _number(self, found: Found) -> None:
         """Number the block's attempts by first line, whichever way its lines were read."""
         firsts = [(line, record.owner) for line, record, _ in found.facts]
-        for tokens in found.tokens:
-            firsts += zip(tokens.first_lines, tokens.owners, strict=True)
+        for events in (*found.tokens, *found.marks):
+            firsts += zip(events.first_lines, events.owners, strict=True)
         for _, owner in sorted(firsts):
             self._attempts.setdefault(owner, len(self._attempts))
 
     def _clock(self, name: str | None) -> int:
         return self._clocks.setdefault(name, len(self._clocks))
 
-    def _token_rows(self, tokens: Tokens, base: int) -> pa.RecordBatch:
-        owners = np.array([self._attempts[owner] for owner in tokens.owners], np.int32)
-        clocks = np.array([self._clock(name) for name in tokens.clocks], np.int32)
+    def _event_rows(self, events: EventColumns, base: int, schema: pa.Schema) -> pa.RecordBatch:
+        owners = np.array([self._attempts[owner] for owner in events.owners], np.int32)
+        clocks = np.array([self._clock(name) for name in events.clocks], np.int32)
         columns = {
-            GROUP: owners[tokens.owner],
-            "vantage": tokens.vantage,
-            "choice": tokens.choice,
-            "index": tokens.index,
-            "line": tokens.line + base,
-            "t_ns": tokens.t_ns,
-            "tokens": tokens.tokens,
-            "kind": tokens.kind,
-            "clock": clocks[tokens.clock],
+            GROUP: owners[events.owner],
+            "clock": clocks[events.clock],
+            "line": events.line + base,
         }
         return pa.RecordBatch.from_arrays(
-            [pa.array(columns[f.name], f.type) for f in _TOKENS], schema=_TOKENS
+            [
+                pa.array(columns[f.name] if f.name in columns else getattr(events, f.name), f.type)
+                for f in schema
+            ],
+            schema=schema,
         )
 
     def _fact_rows(self, found: Found, base: int) -> pa.RecordBatch:
@@ -159,9 +164,12 @@ class _Gathered:
             late=self._late,
         )
         ends = self._batch_ends()
-        tokens = self._spill.read("tokens", ORDER, ends)
-        facts = self._spill.read("facts", ("line",), ends)
-        tables = zip(tokens, facts, strict=True)
+        tables = zip(
+            self._spill.read("tokens", ORDER, ends),
+            self._spill.read("marks", ("line",), ends),
+            self._spill.read("facts", ("line",), ends),
+            strict=True,
+        )
         for batch in in_order(partial(streams_batch, call), tables, workers=1):
             if batch.num_rows:
                 yield batch
@@ -170,8 +178,9 @@ class _Gathered:
     def _batch_ends(self) -> list[int]:
         """Attempts before which a batch ends, so that each holds about `BATCH_EVENTS`."""
         attempts = len(self._attempts)
-        weights = self._spill.sizes("tokens", attempts) + FACT_EVENTS * (
-            1 + self._spill.sizes("facts", attempts)
+        tokens, marks, facts = (
+            self._spill.sizes(table, attempts) for table in ("tokens", "marks", "facts")
         )
+        weights = tokens + LINE_EVENTS * (1 + marks + facts)
         batch = np.cumsum(weights) // BATCH_EVENTS
         return [*(np.flatnonzero(np.diff(batch)) + 1).tolist(), attempts] if attempts else []

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tokengap.adapters.deliveries import Bools, Ints
 from tokengap.adapters.late import LateRejects
 from tokengap.adapters.tokengap_events import IN_STREAM, NOT_SAID
-from tokengap.adapters.tokengap_line import TOKEN_KINDS
+from tokengap.adapters.tokengap_line import KINDS
 
 Place = tuple[int, int]
 """Where one clock rules: number of the attempt, number of the vantage."""
@@ -23,8 +23,8 @@ ORDER: Final = ("vantage", "choice", "index", "line")
 
 OTHER_CLOCK: Final = "clock: not the one of the attempt at this vantage"
 
-_TEXT: Final = TOKEN_KINDS.index("text")
-_REASONING: Final = TOKEN_KINDS.index("reasoning")
+_TEXT: Final = KINDS.index("text")
+_REASONING: Final = KINDS.index("reasoning")
 _NOWHERE: Final = 2**62
 
 

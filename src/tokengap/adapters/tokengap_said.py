@@ -1,8 +1,7 @@
-"""Lines of tokengap's own log that say more than that a token came, and which stream they mean."""
+"""Lines of tokengap's own log that are no mere token events, and which streams they speak of."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,38 +9,29 @@ import pyarrow as pa
 
 from tokengap.adapters.late import LateRejects
 from tokengap.adapters.tokengap_events import NOT_SAID
-from tokengap.adapters.tokengap_line import TOKEN_KINDS
+from tokengap.adapters.tokengap_line import KINDS, TOKEN_KINDS
 from tokengap.adapters.tokengap_order import OTHER_CLOCK, Key, Place
 from tokengap.schema import VANTAGES
 
 
-@dataclass(slots=True)
-class Said:
+class Said(msgspec.Struct):
     """One such line, `fields` as in `tokengap_line.Record` but only those that are given.
 
-    group: number of the attempt; line: number of the line in the call; digest: stands for the
-    times of a whole stream, the fields then hold none; choice: None if the line is about all
-    choices of its attempt; repeated: whether the line came again.
+    group: number of the attempt; line: number of the line in the call; clock: number, 0 for none;
+    choice: None if the line is about all choices of its attempt; digest: stands for the times of a
+    whole stream, the fields then hold none; repeated: whether the line came again.
     """
 
     group: int
     line: int
-    digest: bytes | None
     fields: dict[str, Any]
     kind: str
     vantage: int
     choice: int | None
-    carries_tokens: bool
+    clock: int
+    carries_tokens: bool = False
+    digest: bytes | None = None
     repeated: bool = False
-
-    @classmethod
-    def of(cls, group: int, line: int, digest: bytes | None, fields: dict[str, Any]) -> "Said":
-        """The line as it was put aside."""
-        kind = fields.get("kind", "token")
-        tokens = kind in TOKEN_KINDS
-        vantage = VANTAGES.index(fields["vantage"]) if "vantage" in fields else NOT_SAID
-        choice = fields.get("choice", 0 if tokens else None)
-        return cls(group, line, digest, fields, kind, vantage, choice, tokens)
 
     @property
     def place(self) -> Place:
@@ -63,13 +53,31 @@ class SaidOf(NamedTuple):
     """Whether its attempt has other choices."""
 
 
-def decoded(facts: pa.Table) -> list[Said]:
-    """Lines as they were put aside."""
-    columns = (facts.column(n).to_pylist() for n in ("group", "line", "digest", "record"))
-    return [
-        Said.of(group, line, digest, msgspec.msgpack.decode(data))
-        for group, line, digest, data in zip(*columns, strict=True)
-    ]
+def all_said(marks: pa.Table, facts: pa.Table, clocks: Mapping[str | None, int]) -> list[Said]:
+    """Lines as they were put aside, in the order of the call. clocks: numbers by name."""
+    said = [*_marks(marks), *_facts(facts, clocks)]
+    said.sort(key=lambda one: one.line)
+    return said
+
+
+def _marks(table: pa.Table) -> Iterator[Said]:
+    names = ("group", "line", "vantage", "choice", "t_ns", "kind", "clock")
+    columns = (table.column(name).to_pylist() for name in names)
+    for group, line, vantage, choice, t_ns, kind, clock in zip(*columns, strict=True):
+        of = None if choice == NOT_SAID else choice
+        yield Said(group, line, {"t_ns": t_ns}, KINDS[kind], vantage, of, clock)
+
+
+def _facts(table: pa.Table, clocks: Mapping[str | None, int]) -> Iterator[Said]:
+    columns = (table.column(name).to_pylist() for name in ("group", "line", "digest", "record"))
+    for group, line, digest, data in zip(*columns, strict=True):
+        fields = msgspec.msgpack.decode(data)
+        kind = fields.get("kind", "token")
+        tokens = kind in TOKEN_KINDS
+        vantage = VANTAGES.index(fields["vantage"]) if "vantage" in fields else NOT_SAID
+        choice = fields.get("choice", 0 if tokens else None)
+        clock = clocks[fields.get("clock")]
+        yield Said(group, line, fields, kind, vantage, choice, clock, tokens, digest)
 
 
 def on_one_vantage(
@@ -98,15 +106,11 @@ def on_one_vantage(
 
 
 def on_one_clock(
-    said: Iterable[Said], clocks: dict[Place, int], number: dict[str | None, int], late: LateRejects
+    said: Iterable[Said], clocks: dict[Place, int], late: LateRejects
 ) -> Iterator[Said]:
-    """Lines that name the clock of their attempt, or none; completes `clocks`.
-
-    number: of each clock, 0 for none.
-    """
+    """Lines that name the clock of their attempt, or none; completes `clocks`."""
     for one in said:
-        clock = number[one.fields.get("clock")]
-        if clock and clocks.setdefault(one.place, clock) != clock:
+        if one.clock and clocks.setdefault(one.place, one.clock) != one.clock:
             late.refuse(one.line, OTHER_CLOCK, "clock")
         else:
             yield one
@@ -135,13 +139,12 @@ def by_stream(said: Iterable[Said], with_tokens: Collection[Key]) -> Iterator[Sa
     for group, vantage, choice in with_tokens:
         choices[group, vantage].add(choice)
     for one in said:
-        place = one.place
-        lines[place].append(one)
-        found = choices[place]
-        if one.choice is not None:
-            found.add(one.choice)
+        lines[one.place].append(one)
+        choices[one.place].update(() if one.choice is None else (one.choice,))
     for place in sorted(choices):
         several = len(choices[place]) > 1
         for choice in sorted(choices[place]) or [0]:
-            own = [one for one in lines[place] if one.choice is None or one.choice == choice]
+            own = lines[place]
+            if several:
+                own = [one for one in own if one.choice is None or one.choice == choice]
             yield SaidOf((*place, choice), own, several)

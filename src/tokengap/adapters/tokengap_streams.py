@@ -14,8 +14,8 @@ from tokengap.adapters.tokengap_facts import Facts
 from tokengap.adapters.tokengap_order import NO_TOKENS, Place, Rows, Run, settle
 from tokengap.adapters.tokengap_said import (
     SaidOf,
+    all_said,
     by_stream,
-    decoded,
     each_whole_once,
     on_one_clock,
     on_one_vantage,
@@ -39,17 +39,17 @@ class Call:
     late: LateRejects
 
 
-def streams_batch(call: Call, tables: tuple[pa.Table, pa.Table]) -> pa.RecordBatch:
-    """The streams of some attempts, from all their token events and all that is said of them.
+def streams_batch(call: Call, tables: tuple[pa.Table, pa.Table, pa.Table]) -> pa.RecordBatch:
+    """The streams of some attempts, from all their token events, their marks and their facts.
 
-    Both tables are sorted: by attempt, then by `tokengap_order.ORDER` or by line.
+    The token events are sorted by attempt and `tokengap_order.ORDER`.
     """
-    tokens, facts = tables
+    tokens, marks, facts = tables
     rows = Rows.of(tokens)
-    said = on_one_vantage(decoded(facts), rows.streams, call.late)
     clocks = rows.named_clocks()
-    said = on_one_clock(said, clocks, call.clocks, call.late)
-    kept, whole = each_whole_once(said, call.late)
+    said = all_said(marks, facts, call.clocks)
+    placed = on_one_vantage(said, rows.streams, call.late)
+    kept, whole = each_whole_once(on_one_clock(placed, clocks, call.late), call.late)
     rows, runs = settle(rows, whole, clocks, call.late)
     good = (one for one in kept if one.line not in call.late)
     maker = _Maker(call, clocks, {number: name for name, number in call.clocks.items()})

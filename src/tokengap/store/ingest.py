@@ -11,7 +11,7 @@ from tokengap.adapters.interface import Adapter
 from tokengap.errors import InputError
 from tokengap.store.discover import Found, discover
 from tokengap.store.load import SourceSet, load_set, require_streams, source_sets
-from tokengap.store.records import Provenance
+from tokengap.store.records import Loaded, Provenance
 from tokengap.store.standing import LiveLoads, Standing, why_replaced
 from tokengap.store.tables import Store, prepare_store
 
@@ -63,16 +63,24 @@ def ingest(
         raise InputError(f"{found.stores[0]}: a store; ingest reads logs, name their files")
     sets = source_sets(found.files, trace)
     there = LiveLoads(part.provenance for part in store.live_parts())
-    stands = {files.load_id: there.standing(files.provenance, files.sources) for files in sets}
-    fresh = [files for files in sets if not stands[files.load_id].already]
+    # Comparing whole digests takes as long as hashing the files: mostly their heads tell enough.
+    standings = [
+        there.standing(files.provenance, files.sources)
+        if there.may_concern(files.sources)
+        else Standing()
+        for files in sets
+    ]
+    fresh = [files for files, stand in zip(sets, standings, strict=True) if not stand.already]
+    loads: list[Loaded] = []
+    committed: list[Standing] = []
     if fresh:
         loads = [load_set(files, scratch, by_day=True) for files in fresh]
         if len(fresh) == len(sets):
             require_streams(loads)
         committed = store.commit(loads, scratch, adapters=adapters)
-        stands |= {
-            load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)
-        }
+    stands = {files.load_id: stand for files, stand in zip(sets, standings, strict=True)} | {
+        load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)
+    }
     return IngestSummary(_outcomes(store, sets, stands), found)
 
 

@@ -1,10 +1,12 @@
 """Files through their adapters into parts: the way in for raw logs, kept or not."""
 
+import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -85,13 +87,19 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
     """
     started = time.perf_counter()
     intake = Intake(files.trace or files.sources[0].stem, files.adapter.name)
+    for source in files.sources:
+        source.start_hashing()
     try:
-        with PartSet(scratch, files.provenance, by_day=by_day) as parts:
-            for batch in files.adapter.read(files.sources, intake):
-                parts.write(batch)
-            _require_unchanged(files)
+        with _without_collector():
+            batches = files.adapter.read(files.sources, intake)
+            first = list(islice(batches, 1))  # by now the digests are there, too
+            with PartSet(scratch, files.provenance, by_day=by_day) as parts:
+                for batch in chain(first, batches):
+                    parts.write(batch)
+                _require_unchanged(files)
     except OSError as error:
-        raise InputError(f"{files.provenance.names}: cannot be read ({error})") from error
+        names = ", ".join(source.name for source in files.sources)
+        raise InputError(f"{names}: cannot be read ({error})") from error
     loaded = Loaded(
         sources=files.sources,
         expected=files.adapter.reads,
@@ -104,6 +112,18 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
     if files.named:
         require_streams([loaded])
     return loaded
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Readers make millions of objects and no cycles: looking for some costs a twentieth."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _require_unchanged(files: SourceSet) -> None:

@@ -27,6 +27,10 @@ class LiveLoads:
             for file in load.files:
                 self._by_head[file.head_bytes, file.head_sha256].add(load_id)
 
+    def may_concern(self, sources: Sequence[Source]) -> bool:
+        """False if no load has a file that begins like one of these: none can stand for them."""
+        return bool(self._related(sources))
+
     def standing(self, new: Provenance, sources: Sequence[Source]) -> Standing:
         """How a load of `sources` stands towards them.
 
