@@ -40,6 +40,7 @@ class Spill(AbstractContextManager["Spill"]):
                 "preserve_insertion_order": False,
             }
         )
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._schemas = tables
         self._held: dict[str, list[pa.RecordBatch]] = {name: [] for name in tables}
         self._held_bytes = dict.fromkeys(tables, 0)
@@ -89,8 +90,9 @@ class Spill(AbstractContextManager["Spill"]):
     ) -> Iterator[pa.RecordBatch]:
         """Rows of groups from `first` to before `end`; returns when the first are there."""
         columns = ", ".join(f'"{name}"' for name in (GROUP, *order))
-        rows = self._connection.cursor().table(table)
-        wanted = rows.filter(f'"{GROUP}" >= {first} AND "{GROUP}" < {end}')
+        cursor = self._connection.cursor()
+        self._cursors.append(cursor)  # DuckDB 1.4 closes one that nobody holds
+        wanted = cursor.table(table).filter(f'"{GROUP}" >= {first} AND "{GROUP}" < {end}')
         batches = iter(_reader(wanted.order(columns)))
         return chain(list(islice(batches, 1)), batches)
 
@@ -111,7 +113,8 @@ class Spill(AbstractContextManager["Spill"]):
         trace: TracebackType | None,
     ) -> None:
         """Forget all rows."""
-        self._connection.close()
+        for connection in (*self._cursors, self._connection):
+            connection.close()
         self._folder.cleanup()
 
 
