@@ -172,6 +172,10 @@ def _count(
 
 
 def _lists(values: npt.NDArray[Any], offsets: Ints, null: Bools, name: str) -> pa.Array:
+    # Older Arrow cannot write a null list that still has values.
+    lengths = np.diff(offsets)
+    values = values[np.repeat(~null, lengths)]
+    offsets = _offsets(np.where(null, 0, lengths))
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()),
         pa.array(values),
