@@ -92,11 +92,7 @@ def _tables(loads: Loads) -> Tables:
     stores = [open_store(path) for path in loads.found.stores]
     return Tables(
         streams=[part.uri for part in loads.parts],
-        rejects=_joined([r.rejects for r in loads.loaded] + [s.rejects() for s in stores]),
-        clocks=_joined([r.clocks for r in loads.loaded] + [s.clocks() for s in stores]),
+        rejects=pa.concat_tables([r.rejects for r in loads.loaded] + [s.rejects() for s in stores]),
+        clocks=pa.concat_tables([r.clocks for r in loads.loaded] + [s.clocks() for s in stores]),
         superseding=superseding(loads.parts),
     )
-
-
-def _joined(tables: list[pa.Table]) -> pa.Table:
-    return pa.concat_tables(tables)
