@@ -5,7 +5,8 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,18 @@ def commands() -> str:
 
 
 def formats() -> str:
-    return _table(("`--format`", "reads"), [(f"`{a.name}`", a.reads) for a in ADAPTERS])
+    head = (
+        "`--format`",
+        "reads",
+        "vantage",
+        "delivery",
+        "clock",
+        "TTFT",
+        "worst gap",
+        "handoff",
+        "checked against",
+    )
+    return _table(head, [(f"`{a.name}`", *astuple(a.about)) for a in ADAPTERS])
 
 
 def queries() -> str:
@@ -44,9 +56,9 @@ def generated(readme: str) -> str:
     return _BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}{block[3]}", readme)
 
 
-def _table(head: tuple[str, str], rows: list[tuple[str, str]]) -> str:
-    lines = [f"| {head[0]} | {head[1]} |", "|---|---|"]
-    lines += [f"| {left} | {right} |" for left, right in rows]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

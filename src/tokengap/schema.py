@@ -23,8 +23,19 @@ STATUSES: Final = (
     "cancelled",
     "in_flight",
 )
-GRANULARITIES: Final = ("token", "chunk", "step", "aggregate")
+GRANULARITIES: Final = ("token", "chunk", "step", "aggregate", "workload")
 COUNT_SOURCES: Final = ("usage", "token_ids", "events", "retokenised", "requested")
+
+STAGES: Final = (
+    "queue",
+    "prefill",
+    "kv_bootstrap",
+    "kv_transfer",
+    "relay",
+    "decode_queue",
+    "decode_first_step",
+    "postprocess",
+)
 
 TIME_LIMIT_NS: Final = 2**62 - 1
 """A stamp outside +-TIME_LIMIT_NS is refused: the difference of any two then fits int64."""
@@ -90,7 +101,7 @@ STREAM_COLUMNS: Final = (
     Column("ids", _text_map(1001), 6, "", "Every id that can join vantages, by name."),
     Column("clock", _TEXT, 7, "", "Id of the clock the stamps are on."),
     Column("clock_kind", _TEXT, 8, "", "wall or monotonic."),
-    Column("granularity", _TEXT, 9, "", "What one delivery is: token, chunk, step; aggregate if none is known."),
+    Column("granularity", _TEXT, 9, "", "What one delivery is: token, chunk, step; aggregate if none is known; workload: only arrivals and lengths."),
     Column("status", _TEXT, 10, "", "completed, failed, timed_out, rejected, truncated, cancelled, in_flight."),
     Column("error_kind", _TEXT, 11, "", "Class of the failure; NULL unless something failed."),
     Column("finish_reason", _TEXT, 12, "", "As the server gave it; NULL if not logged."),

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_adapters_differ_in_name_and_supersede_known_ones() -> None:
     assert len(set(NAMES)) == len(NAMES)
     for adapter in ADAPTERS:
         assert set(adapter.supersedes) <= set(NAMES) - {adapter.name}
-        assert adapter.reads
+        assert all(astuple(adapter.about))
         assert adapter.version >= 1
 
 
@@ -71,7 +72,7 @@ def test_a_document_over_several_lines_shows_its_keys() -> None:
         (b"\x00\x01", "binary data"),
         (b'{"b": 1, "a": 2}', "JSON with the keys a, b"),
         (b"[1, 2]", "JSON without keys at its top"),
-        (b"ts=5 level=info", "text that is not JSON"),
+        (b"ts=5 level=info", "text that is not JSON, beginning 'ts=5 level=info'"),
     ],
 )
 def test_what_a_file_looks_like_can_be_said(data: bytes, kind: str) -> None:

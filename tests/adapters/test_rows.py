@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.adapters.reading import Row, times
 from tokengap.adapters import rows
-from tokengap.adapters.rows import Stream, record_batches
+from tokengap.adapters.rows import Stream, record_batches, stage
 from tokengap.schema import STREAMS
 
 MS = 1_000_000
@@ -82,3 +84,23 @@ def test_batches_are_cut_by_events_and_hold_every_stream(monkeypatch: pytest.Mon
     found = [row for batch in batches for row in batch.to_pylist()]
     assert [row["request_id"] for row in found] == ["0", "1", "2", "3", "4", "5"]
     assert [len(times(row)) for row in found] == sizes
+
+
+def test_an_aggregate_source_keeps_its_first_and_last_time() -> None:
+    stream = Stream("a", "s:0", "completed", first_ns=5, last_token_ns=9, total_tokens=3)
+    row = one(replace(stream, total_source="usage"))
+    assert (row["first_token_ns"], row["last_token_ns"], row["gaps_ns"]) == (5, 9, None)
+    assert (row["granularity"], row["output_tokens"]) == ("aggregate", 3)
+
+
+def test_what_a_delivery_is_can_be_the_formats_to_say() -> None:
+    step = Stream("a", "s:0", "completed", times_ns=[1, 2], step=True)
+    workload = Stream("b", "s:1", "completed", arrival_ns=1, workload=True)
+    assert [one(stream)["granularity"] for stream in (step, workload)] == ["step", "workload"]
+
+
+def test_a_stage_lasts_from_its_start_to_its_end() -> None:
+    assert stage("prefill", 3, 10)["duration_ns"] == 7
+    assert stage("queue", duration_ns=4)["start_ns"] is None
+    with pytest.raises(ValueError, match="no stage is called warm_up"):
+        stage("warm_up")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tokengap.adapters.interface import Clock, Head, Intake, Sniff, wants
+from tokengap.adapters.interface import About, Clock, Head, Intake, Sniff, wants
 from tokengap.adapters.rows import Stream, record_batches
 from tokengap.adapters.source import Source
 from tokengap.schema import STREAMS
@@ -19,6 +19,9 @@ NOON_NS = 1_764_417_600_000_000_000
 PROVENANCE = Provenance("fake", 1, (FileId("run.log", 10, "ab" * 32, "cd" * 32),), {"trace": "t"})
 
 
+ABOUT = About("lines of a made-up log", "client", "token", "monotonic ns", "yes", "yes", "no", "-")
+
+
 @dataclass
 class FakeAdapter:
     """Lines `{NAME: request id, "times": [ns, ...], "clock": kind, ...}`; others are rejected."""
@@ -27,7 +30,7 @@ class FakeAdapter:
     version: int = 1
     supersedes: tuple[str, ...] = ()
     joins_files: bool = False
-    reads: str = "lines of a made-up log"
+    about: About = ABOUT
 
     def sniff(self, head: Head) -> Sniff:
         return wants(head, self.name, "times")

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from tokengap.adapters.aiperf import Aiperf
-from tokengap.adapters.aiperf_raw import AiperfRaw
+from tokengap.adapters.formats.aiperf import Aiperf
+from tokengap.adapters.formats.aiperf_raw import AiperfRaw
+from tokengap.adapters.formats.sse.capture import Sse
+from tokengap.adapters.formats.tokengap.jsonl import TokengapJsonl
+from tokengap.adapters.formats.vllm_bench import VllmBench
 from tokengap.adapters.interface import Adapter
-from tokengap.adapters.sse import Sse
-from tokengap.adapters.tokengap_jsonl import TokengapJsonl
-from tokengap.adapters.vllm_bench import VllmBench
 
 ADAPTERS: Final[tuple[Adapter, ...]] = (
     TokengapJsonl(),

@@ -1,16 +1,17 @@
 """What an adapter is: it recognises one log format and turns files of it into `streams` rows.
 
-To add one: write `adapters/<format>.py` with a class that has the members of `Adapter`, put it in
-`ADAPTERS` (`adapters/__init__.py`), add a small real file under `sample_traces/<format>/` and a
-test under `tests/adapters/`. Nothing else needs to change.
+To add one: write `adapters/formats/<format>.py` with a class that has the members of `Adapter`, put
+it in `ADAPTERS` (`adapters/__init__.py`), add a small real file under `sample_traces/<format>/` and
+a test under `tests/adapters/formats/`. Nothing else needs to change.
 """
 
+import csv
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -19,7 +20,31 @@ from tokengap.adapters.source import Line, Source
 from tokengap.schema import CLOCKS, REJECTS
 
 VALUE_LIMIT = 80
-_KEYS_SHOWN = 8
+_NAMES_SHOWN: Final = 8
+_LINE_SHOWN: Final = 60
+
+
+@dataclass(frozen=True)
+class About:
+    """What a format is, and what can be answered from a file of it.
+
+    reads: which file of which tool. vantage: where its times were stamped. granularity: what one
+    delivery is (`streams.granularity`). clock: kind and unit of its stamps. ttft, worst_gap: yes,
+    bounds, or no. handoff: the boundaries it has a share in, or no. checked: the version upstream
+    that the reader was run against, or `FROM_DOCUMENTATION` where no real file was at hand.
+    """
+
+    reads: str
+    vantage: str
+    granularity: str
+    clock: str
+    ttft: str
+    worst_gap: str
+    handoff: str
+    checked: str
+
+
+FROM_DOCUMENTATION: Final = "from documentation"
 
 
 @dataclass(frozen=True)
@@ -40,10 +65,33 @@ class Head:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys of the first object, also where the object is longer than the head."""
+        """Keys of the first object, alone or in an array, also where it is longer than the head."""
         if self.first_line:
             return frozenset(self.first_line)
         return frozenset(_outer_keys(self.data))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names in the first line of a table with commas; empty if it is none."""
+        line = self.data.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
+        if self.is_json or b"\0" in self.data or "," not in line:
+            return ()
+        return tuple(name.strip() for name in next(csv.reader([line])))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Keys or columns."""
+        return self.keys.union(self.columns)
+
+    @property
+    def is_json(self) -> bool:
+        """True if it begins like a JSON object or array."""
+        return self.data.lstrip()[:1] in (b"{", b"[")
+
+    @property
+    def is_parquet(self) -> bool:
+        """True if it begins like a Parquet file."""
+        return self.data.startswith(b"PAR1")
 
     @property
     def kind(self) -> str:
@@ -51,36 +99,42 @@ class Head:
         if not self.data:
             return "an empty file"
         if b"\0" in self.data:
-            return "binary data"
-        if self.keys:
-            shown = ", ".join(sorted(self.keys)[:_KEYS_SHOWN])
-            return f"JSON with the keys {shown}" + (", ..." if len(self.keys) > _KEYS_SHOWN else "")
-        if self.data.lstrip()[:1] in (b"{", b"["):
-            return "JSON without keys at its top"
-        return "text that is not JSON"
+            return "Parquet" if self.is_parquet else "binary data"
+        if self.is_json:
+            keys = _some(sorted(self.keys))
+            return f"JSON with the keys {keys}" if keys else "JSON without keys at its top"
+        if self.columns:
+            return f"a table with the columns {_some(self.columns)}"
+        line = self.data.lstrip().split(b"\n", 1)[0][:_LINE_SHOWN].decode("utf-8", "replace")
+        return f"text that is not JSON, beginning {line.strip()!r}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
 
 
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:?)|[{}\[\]]', re.DOTALL)
 
 
 def _outer_keys(data: bytes) -> Iterator[str]:
-    depth = 0
+    depth, outer = 0, 2 if data.lstrip().startswith(b"[") else 1
     for match in _TOKEN.finditer(data):
         mark = match[0]
         if mark in (b"{", b"["):
             depth += 1
         elif mark in (b"}", b"]"):
             depth -= 1
-            if depth == 0:
+            if depth < outer:
                 return
-        elif depth == 1 and match[2]:
+        elif depth == outer and match[2]:
             yield match[1].decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
 class Sniff:
-    """Does a file look like this adapter's format? `missing` says what spoke against it."""
+    """Does a file look like this adapter's format? `missing` of the `wanted` spoke against it."""
 
+    wanted: tuple[str, ...]
     missing: tuple[str, ...] = ()
 
     @property
@@ -90,8 +144,8 @@ class Sniff:
 
 
 def wants(head: Head, *groups: str) -> Sniff:
-    """A sniff by keys: each group is one key, or alternatives joined by `|`."""
-    return Sniff(tuple(g for g in groups if not head.keys.intersection(g.split("|"))))
+    """A sniff by keys or columns: each group is one name, or alternatives joined by `|`."""
+    return Sniff(groups, tuple(g for g in groups if not head.names.intersection(g.split("|"))))
 
 
 @dataclass(frozen=True)
@@ -125,11 +179,12 @@ class Clock:
 class Intake:
     """What an adapter is told, and where it puts what is not a stream.
 
-    `trace` is the run's name; `source_ids[i]` stands for file i in `source` columns.
+    trace: the run's name. mapping: text of the user's `--map` file, for formats that need one.
     """
 
     trace: str
     adapter: str
+    mapping: str | None = None
     rejects: list[Reject] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
 
@@ -186,8 +241,8 @@ class Adapter(Protocol):
     """What `--format` calls it."""
     version: int
     """Raised whenever the same bytes would give other rows."""
-    reads: str
-    """One line: which file of which tool."""
+    about: About
+    """What it reads and what that can answer."""
     supersedes: tuple[str, ...]
     """Adapters whose file of the same requests tells less."""
     joins_files: bool

@@ -7,9 +7,10 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Events, Ints, count_source_code, derive
-from tokengap.schema import STREAMS
+from tokengap.schema import STAGES, STREAMS
 
 BATCH_EVENTS: Final = 1 << 20
 BATCH_STREAMS: Final = 1 << 15
@@ -19,7 +20,9 @@ BATCH_STREAMS: Final = 1 << 15
 class Stream:
     """One stream as an adapter found it: facts under their column names, and what was delivered.
 
-    times_ns: content events in index order; None if the log holds no delivery times.
+    times_ns: content events in index order; None if the log holds no delivery times, and then
+    first_ns and last_token_ns are those of the first and last that it does hold. step: each event
+    is a step of the engine. workload: only arrival and lengths are known.
     counts: tokens of each of these events, None where the log does not say; `counts_source` says
     where they come from. total_tokens: tokens of the whole stream, with its source.
     """
@@ -38,7 +41,10 @@ class Stream:
     counts_source: str = "events"
     total_tokens: int | None = None
     total_source: str | None = None
+    first_ns: int | None = None
     streamed: bool = True
+    step: bool = False
+    workload: bool = False
     ids: Mapping[str, str] | None = None
     error_kind: str | None = None
     finish_reason: str | None = None
@@ -90,10 +96,41 @@ def _batch(streams: list[Stream], trace: str) -> pa.RecordBatch:
     return assemble(fact_arrays(streams, trace), _events(streams), notes)
 
 
+def stage(
+    name: str,
+    start_ns: int | None = None,
+    end_ns: int | None = None,
+    *,
+    duration_ns: int | None = None,
+    worker: str | None = None,
+    clock: str | None = None,
+) -> dict[str, object]:
+    """Make an entry of `streams.stages`: both ends on `clock`, or the duration alone."""
+    if name not in STAGES:
+        raise ValueError(f"no stage is called {name}")
+    if start_ns is not None and end_ns is not None:
+        duration_ns = end_ns - start_ns
+    return {
+        "name": name,
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+        "duration_ns": duration_ns,
+        "worker": worker,
+        "clock": clock,
+    }
+
+
+def reported(metric: str, value_ns: int, formula: str) -> dict[str, object]:
+    """Make an entry of `streams.reported`; `formula` says who computes it how."""
+    return {"metric": metric, "value_ns": value_ns, "formula": formula}
+
+
 def fact_arrays(streams: Sequence[Stream], trace: str) -> dict[str, pa.Array]:
-    """The columns of `streams` that do not follow from the events."""
+    """The columns of `streams` that do not follow from the events, or that may overrule them."""
     facts = {name: [getattr(stream, name) for stream in streams] for name in _FACTS}
     facts["trace"] = [stream.trace or trace for stream in streams]
+    facts["first_token_ns"] = [stream.first_ns for stream in streams]
+    facts["granularity"] = [_granularity(stream) for stream in streams]
     facts["ids"] = [list((stream.ids or {}).items()) for stream in streams]
     facts["labels"] = [list((stream.labels or {}).items()) for stream in streams]
     facts["marks"] = [[{"kind": k, "t_ns": t} for k, t in stream.marks] for stream in streams]
@@ -102,6 +139,13 @@ def fact_arrays(streams: Sequence[Stream], trace: str) -> dict[str, pa.Array]:
         for name, values in facts.items()
         if name != "quality"
     }
+
+
+def _granularity(stream: Stream) -> str | None:
+    """None where it follows from the events."""
+    if stream.workload:
+        return "workload"
+    return "step" if stream.step and stream.times_ns is not None else None
 
 
 def _events(streams: list[Stream]) -> Events:
@@ -133,7 +177,10 @@ def assemble(
         for own, found, streamed in zip(notes, derived, events.streamed, strict=True)
     ]
     columns["quality"] = pa.array(quality, STREAMS.field("quality").type)
-    columns |= facts
+    columns |= {
+        name: pc.coalesce(values, columns[name]) if name in columns else values
+        for name, values in facts.items()
+    }
     rows = len(notes)
     return pa.RecordBatch.from_arrays(
         [columns.get(f.name, pa.nulls(rows, f.type)) for f in STREAMS], schema=STREAMS

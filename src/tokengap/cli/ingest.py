@@ -14,18 +14,30 @@ from tokengap.cli.options import PATHS, reading
 @click.option("--store", "store_path", required=True, metavar="DIR", help="Store to load into.")
 @reading
 def ingest(
-    paths: Sequence[str], store_path: str, format_name: str | None, trace: str | None
+    paths: Sequence[str],
+    store_path: str,
+    format_name: str | None,
+    trace: str | None,
+    mapping: Path | None,
 ) -> None:
     """Load logs into a store and keep them.
 
     Loading a source twice changes nothing. A newer load of it (a grown log, other options, a newer
     adapter) replaces the older one in one commit.
     """
+    from tokengap.cli.inputs import read_mapping
     from tokengap.store.ingest import ingest as load_into
     from tokengap.units import format_count
 
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
-        summary = load_into(paths, store_path, Path(folder), format_name=format_name, trace=trace)
+        summary = load_into(
+            paths,
+            store_path,
+            Path(folder),
+            format_name=format_name,
+            trace=trace,
+            mapping=read_mapping(mapping),
+        )
     for unknown in summary.found.unrecognised:
         click.echo(f"left out: {unknown}", err=True)
     for name, earlier in summary.found.duplicates:

@@ -37,6 +37,7 @@ def opened(
     *,
     format_name: str | None = None,
     trace: str | None = None,
+    mapping: Path | None = None,
     only: str | None = None,
     **declared: Any,
 ) -> Iterator[Opened]:
@@ -47,7 +48,9 @@ def opened(
     facts = declaration(**declared)
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
         scratch = Path(folder)
-        loads = load_paths(paths, scratch, format_name=format_name, trace=trace)
+        loads = load_paths(
+            paths, scratch, format_name=format_name, trace=trace, mapping=read_mapping(mapping)
+        )
         for unknown in loads.found.unrecognised:
             click.echo(f"left out: {unknown}", err=True)
         for name, earlier in loads.found.duplicates:
@@ -59,6 +62,14 @@ def opened(
             yield Opened(con, loads)
         finally:
             con.close()
+
+
+def read_mapping(path: Path | None) -> str | None:
+    """Text of the `--map` file; UsageError if it cannot be read."""
+    try:
+        return path.read_text("utf-8") if path else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--map {path}: cannot be read ({error})") from error
 
 
 def declaration(

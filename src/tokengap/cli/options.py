@@ -12,6 +12,13 @@ PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=Tru
 _READING: Final = (
     click.option("--format", "format_name", metavar="NAME", help="Log format; see `formats`."),
     click.option("--trace", metavar="NAME", help="Name of the run, instead of the file's."),
+    click.option(
+        "--map",
+        "mapping",
+        type=click.Path(path_type=Path),
+        metavar="FILE.toml",
+        help="What the columns of a table mean, for --format table.",
+    ),
 )
 _DECLARING: Final = (
     click.option(

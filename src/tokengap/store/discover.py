@@ -152,13 +152,11 @@ def _look_at(
 
 def _describe(name: str, head: Head, adapters: Sequence[Adapter]) -> Unrecognised:
     why = f"no known format, looks like {head.kind}"
-    if not head.keys:
+    if not head.names:
         return Unrecognised(name, why)
-    misses = sorted(
-        ((adapter.name, adapter.sniff(head).missing) for adapter in adapters),
-        key=lambda miss: len(miss[1]),
-    )
-    return Unrecognised(name, why, tuple(misses[:_NEAREST]))
+    sniffs = [(adapter.name, adapter.sniff(head)) for adapter in adapters]
+    sniffs.sort(key=lambda sniffed: len(sniffed[1].missing) / max(len(sniffed[1].wanted), 1))
+    return Unrecognised(name, why, tuple((n, sniff.missing) for n, sniff in sniffs[:_NEAREST]))
 
 
 def _require_something(paths: Sequence[str], found: Found) -> None:

@@ -51,6 +51,7 @@ def ingest(
     *,
     format_name: str | None = None,
     trace: str | None = None,
+    mapping: str | None = None,
     adapters: Sequence[Adapter] = ADAPTERS,
 ) -> IngestSummary:
     """Load files into the store, all of them or, after an error, none.
@@ -61,7 +62,7 @@ def ingest(
     found = discover(paths, scratch, format_name=format_name, adapters=adapters)
     if found.stores:
         raise InputError(f"{found.stores[0]}: a store; ingest reads logs, name their files")
-    sets = source_sets(found.files, trace)
+    sets = source_sets(found.files, trace, mapping)
     there = LiveLoads(part.provenance for part in store.live_parts())
     # Comparing whole digests takes as long as hashing the files: mostly their heads tell enough.
     standings = [

@@ -31,6 +31,8 @@ class SourceSet:
     files: tuple[Recognised, ...]
     trace: str | None
     """`--trace`; None to take the first file's stem."""
+    mapping: str | None = None
+    """Text of the `--map` file."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -45,7 +47,11 @@ class SourceSet:
     @cached_property
     def provenance(self) -> Provenance:
         """What a load of the files comes from; hashes them."""
-        options = {} if self.trace is None else {"trace": self.trace}
+        options = {
+            name: value
+            for name, value in (("trace", self.trace), ("mapping", self.mapping))
+            if value is not None
+        }
         files = tuple(FileId.of(source) for source in self.sources)
         return Provenance(self.adapter.name, self.adapter.version, files, options)
 
@@ -71,13 +77,15 @@ class Loads:
         return list(chain(*self.stored, *loaded))
 
 
-def source_sets(files: Sequence[Recognised], trace: str | None = None) -> list[SourceSet]:
+def source_sets(
+    files: Sequence[Recognised], trace: str | None = None, mapping: str | None = None
+) -> list[SourceSet]:
     """Files into sets, in the order given; all files of a format that joins them are one set."""
     groups: dict[object, list[Recognised]] = {}
     for file in files:
         alone = file.source if not file.adapter.joins_files else None
         groups.setdefault((file.adapter.name, alone), []).append(file)
-    return [SourceSet(group[0].adapter, tuple(group), trace) for group in groups.values()]
+    return [SourceSet(group[0].adapter, tuple(group), trace, mapping) for group in groups.values()]
 
 
 def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded:
@@ -86,7 +94,7 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
     Raises InputError if a named file gives no stream but rejects, or if a file changes meanwhile.
     """
     started = time.perf_counter()
-    intake = Intake(files.trace or files.sources[0].stem, files.adapter.name)
+    intake = Intake(files.trace or files.sources[0].stem, files.adapter.name, files.mapping)
     for source in files.sources:
         source.start_hashing()
     try:
@@ -102,7 +110,7 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
         raise InputError(f"{names}: cannot be read ({error})") from error
     loaded = Loaded(
         sources=files.sources,
-        expected=files.adapter.reads,
+        expected=files.adapter.about.reads,
         provenance=files.provenance,
         parts=parts.parts,
         rejects=intake.reject_table(),
@@ -159,6 +167,7 @@ def load(
     *,
     format_name: str | None = None,
     trace: str | None = None,
+    mapping: str | None = None,
     adapters: Sequence[Adapter] = ADAPTERS,
 ) -> Loads:
     """Read logs and stores for one look at them; parts of logs are in `scratch`, and stay there.
@@ -167,7 +176,7 @@ def load(
     files that hold the same stream.
     """
     found = discover(paths, scratch, format_name=format_name, adapters=adapters)
-    loaded = [load_set(files, scratch) for files in source_sets(found.files, trace)]
+    loaded = [load_set(files, scratch) for files in source_sets(found.files, trace, mapping)]
     if not found.stores:
         require_streams(loaded)
     loads = Loads(found, loaded, [open_store(path).live_parts() for path in found.stores])

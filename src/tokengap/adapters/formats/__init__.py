@@ -1,0 +1,1 @@
+"""One module, or one package, per log format; none knows of another."""

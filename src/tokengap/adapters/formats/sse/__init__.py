@@ -1,0 +1,1 @@
+"""Captured server-sent events, as the client received them."""

@@ -1,0 +1,1 @@
+"""tokengap's own JSONL: what others write when nothing else fits."""
