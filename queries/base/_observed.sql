@@ -15,6 +15,7 @@ WITH flagged AS (
         list_contains(quality, 'events_lost')
             OR coalesce(first_token_ns IS NULL AND gaps_ns IS NOT NULL AND output_tokens > 0, false)
             AS lost,
+        list_contains(quality, 'first_events_lost') AS first_lost,
         list_contains(quality, 'smeared') AS smeared,
         list_contains(quality, 'coalesced_reads') AS coalesced,
         list_contains(quality, 'not_streamed') AS body,

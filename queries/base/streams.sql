@@ -2,8 +2,10 @@
 --
 -- A stream is one answer to one attempt of one request, seen at one vantage. Superseded rows are
 -- left out. The log wins over a declaration: a declared k never overrides a logged one, nor `none`.
+-- A stream that its own log calls complete and another log of the same request proves to be cut is
+-- `truncated` (note `cut_by_other_log`). Where a gateway logged k, its k holds at the client too.
 --
--- Requires: stored_streams
+-- Requires: _filled_streams, _told_elsewhere
 -- Columns:
 --   trace                    VARCHAR     -       Run the stream belongs to: `--trace`, else the file's stem.
 --   request_id               VARCHAR     -       The log's id, else the index in the file.
@@ -13,7 +15,7 @@
 --   ids                      MAP(VARCHAR, VARCHAR)  -       Every id that can join vantages, by name.
 --   clock                    VARCHAR     -       Id of the clock the stamps are on.
 --   clock_kind               VARCHAR     -       wall or monotonic.
---   granularity              VARCHAR     -       What one delivery is: token, chunk, step; aggregate if none is known.
+--   granularity              VARCHAR     -       What one delivery is: token, chunk, step; aggregate if none is known; workload: only arrivals and lengths.
 --   status                   VARCHAR     -       completed, failed, timed_out, rejected, truncated, cancelled, in_flight.
 --   error_kind               VARCHAR     -       Class of the failure; NULL unless something failed.
 --   finish_reason            VARCHAR     -       As the server gave it; NULL if not logged.
@@ -48,92 +50,63 @@
 --   marks                    STRUCT(kind VARCHAR, t_ns BIGINT)[]  -       Events that carry no token.
 --   quality                  VARCHAR[]   -       Notes on how far the row can be trusted.
 --   source                   VARCHAR     -       adapter:source digest:line or index the row came from.
+--   part                     VARCHAR     -       whole, or the prefill or decode half that one engine worker logged.
 --   origin                   VARCHAR     -       Which stamp times count from: planned, sent, received or arrival.
 --   origin_ns                BIGINT      ns      That stamp; NULL if the log lacks it.
 CREATE VIEW streams AS
-WITH filled AS (
-    SELECT
-        * REPLACE (
-            coalesce(vantage, declared_vantage(), 'client') AS vantage,
-            CASE
-                WHEN handoff_source IS NULL
-                    THEN coalesce(last_prefill_token, declared_last_prefill_token())
-                ELSE last_prefill_token
-            END AS last_prefill_token,
-            coalesce(
-                handoff_source,
-                CASE
-                    WHEN last_prefill_token IS NOT NULL THEN 'log'
-                    WHEN declared_last_prefill_token() IS NOT NULL THEN 'declared'
-                END
-            ) AS handoff_source
-        ),
-    FROM stored_streams
-),
-
-started AS (
-    SELECT
-        *,
-        coalesce(
-            declared_origin(),
-            CASE vantage
-                WHEN 'client' THEN 'sent'
-                WHEN 'gateway' THEN 'received'
-                WHEN 'engine' THEN 'arrival'
-            END
-        ) AS origin,
-    FROM filled
-)
-
 SELECT
-    trace,
-    request_id,
-    attempt,
-    choice,
-    vantage,
-    ids,
-    clock,
-    clock_kind,
-    granularity,
-    status,
-    error_kind,
-    finish_reason,
-    deployment,
-    model,
-    tenant,
-    slo_class,
-    labels,
-    prompt_tokens,
-    cached_prompt_tokens,
-    requested_output_tokens,
-    output_tokens,
-    token_count_source,
-    planned_ns,
-    sent_ns,
-    received_ns,
-    arrival_ns,
-    stream_close_ns,
-    first_token_ns,
-    gaps_ns,
-    min_gap_ns,
-    token_counts,
-    first_answer_ns,
-    last_token_ns,
-    reported,
-    last_prefill_token,
-    handoff_source,
-    prefill_worker,
-    decode_worker,
-    kv_bytes,
-    stages,
-    marks,
-    quality,
-    source,
-    origin,
-    CASE origin
-        WHEN 'planned' THEN planned_ns
-        WHEN 'sent' THEN sent_ns
-        WHEN 'received' THEN received_ns
-        WHEN 'arrival' THEN arrival_ns
-    END AS origin_ns,
-FROM started;
+    s.trace,
+    s.request_id,
+    s.attempt,
+    s.choice,
+    s.vantage,
+    s.ids,
+    s.clock,
+    s.clock_kind,
+    s.granularity,
+    CASE WHEN c.cut THEN 'truncated' ELSE s.status END AS status,
+    s.error_kind,
+    s.finish_reason,
+    s.deployment,
+    s.model,
+    s.tenant,
+    s.slo_class,
+    s.labels,
+    s.prompt_tokens,
+    s.cached_prompt_tokens,
+    s.requested_output_tokens,
+    s.output_tokens,
+    s.token_count_source,
+    s.planned_ns,
+    s.sent_ns,
+    s.received_ns,
+    s.arrival_ns,
+    s.stream_close_ns,
+    s.first_token_ns,
+    s.gaps_ns,
+    s.min_gap_ns,
+    s.token_counts,
+    s.first_answer_ns,
+    s.last_token_ns,
+    s.reported,
+    CASE
+        WHEN s.handoff_source IN ('log', 'none') OR c.handoff_source IS NULL
+            THEN s.last_prefill_token
+        ELSE c.last_prefill_token
+    END AS last_prefill_token,
+    CASE
+        WHEN s.handoff_source IN ('log', 'none') OR c.handoff_source IS NULL THEN s.handoff_source
+        ELSE c.handoff_source
+    END AS handoff_source,
+    s.prefill_worker,
+    s.decode_worker,
+    s.kv_bytes,
+    s.stages,
+    s.marks,
+    CASE WHEN c.cut THEN list_append(s.quality, 'cut_by_other_log') ELSE s.quality END AS quality,
+    s.source,
+    s.part,
+    s.origin,
+    s.origin_ns,
+FROM _filled_streams AS s
+LEFT JOIN _told_elsewhere AS c USING (trace, request_id, attempt, choice, vantage);

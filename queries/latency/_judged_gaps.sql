@@ -1,6 +1,6 @@
 -- _judged_gaps: gaps of judged, completed streams that belong to the window (one row per gap).
 --
--- When a gap ended takes a running sum per stream; only a window by_event needs it. Materialised, the
+-- Smeared ones are no gaps and are left out. When a gap ended takes a running sum per stream; only a window by_event needs it. Materialised, the
 -- shared CTE would hold every gap in memory.
 --
 -- Requires: _last_attempts, _in_window, streams
@@ -13,6 +13,7 @@ WITH judged AS NOT MATERIALIZED (
     INNER JOIN _last_attempts AS l USING (trace, request_id, attempt, choice, vantage)
     WHERE
         l.status = 'completed'
+        AND NOT list_contains(s.quality, 'smeared')
         AND (declared_window_rule() = 'by_event' OR _in_window(l.origin_ns, NULL))
 ),
 

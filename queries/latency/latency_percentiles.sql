@@ -41,7 +41,7 @@ WITH valued AS (
             },
             {
                 'statistic': 'handoff_gap', 'end_ns': last_ns,
-                'low': handoff_gap_low_ns, 'high': handoff_gap_ns
+                'low': judged_handoff_low_ns, 'high': judged_handoff_high_ns
             },
             {'statistic': 'e2e', 'end_ns': last_ns, 'low': e2e_low_ns, 'high': e2e_high_ns}
         ], recursive := true),

@@ -69,6 +69,7 @@
 --   handoff_index           BIGINT   -       The handoff is the gap after this delivery; 0: inside TTFT.
 --   handoff_gap_ns          BIGINT   ns      The gap after token k: boundary `stream`.
 --   handoff_gap_low_ns      BIGINT   ns      Lower bound.
+--   handoff_gap_high_ns     BIGINT   ns      Upper bound.
 --   handoff_gap_reason      VARCHAR  -       NULL if exact.
 --   non_monotonic           BOOLEAN  -       A gap is negative: the clock stepped.
 --   coalesced               BOOLEAN  -       Over 5 % of the gaps are bursts under 0.2 ms.
@@ -83,6 +84,7 @@ WITH reasoned AS (
             WHEN first_token_ns IS NULL THEN 'aggregate'
             WHEN origin_ns IS NULL THEN 'origin_missing'
             WHEN first_token_ns < origin_ns THEN 'non_monotonic'
+            WHEN lost AND first_lost THEN 'events_lost'
             WHEN body THEN 'not_streamed'
         END AS ttft_reason,
         CASE
@@ -121,6 +123,7 @@ WITH reasoned AS (
             WHEN deliveries = 1 OR (handoff_index IS NULL AND token_counts IS NOT NULL)
                 THEN 'not_observable'
             WHEN handoff_index IS NULL THEN 'split_unknown'
+            WHEN smeared THEN 'smeared'
             WHEN gaps_ns[handoff_index] < 0 THEN 'non_monotonic'
             WHEN gaps_ns[handoff_index] < 200_000 THEN 'not_observable'
         END AS handoff_gap_reason,
@@ -202,11 +205,12 @@ SELECT
     CASE WHEN ttft_reason IS NULL THEN to_first_ns END AS ttft_ns,
     CASE
         WHEN ttft_reason IS NULL THEN to_first_ns
-        WHEN ttft_reason = 'not_streamed' THEN 0
+        WHEN ttft_reason IN ('not_streamed', 'events_lost') THEN 0
         WHEN ttft_reason = 'ended_early' THEN open_wait_ns
     END AS ttft_low_ns,
-    CASE WHEN ttft_reason IS NULL OR ttft_reason = 'not_streamed' THEN to_first_ns END
-        AS ttft_high_ns,
+    CASE
+        WHEN ttft_reason IS NULL OR ttft_reason IN ('not_streamed', 'events_lost') THEN to_first_ns
+    END AS ttft_high_ns,
     ttft_reason,
     decode_span_ns,
     tpot_low_span_ns,
@@ -229,20 +233,20 @@ SELECT
         WHEN worst_gap_reason = 'not_streamed' AND NOT ended THEN body_ns
     END AS worst_gap_high_ns,
     worst_gap_reason,
-    CASE WHEN NOT non_monotonic THEN longest_index END AS worst_gap_index,
+    CASE WHEN NOT non_monotonic AND NOT smeared THEN longest_index END AS worst_gap_index,
     CASE
-        WHEN non_monotonic OR lost THEN NULL
+        WHEN non_monotonic OR lost OR smeared THEN NULL
         WHEN token_counts IS NOT NULL THEN list_sum(token_counts[1:longest_index])::BIGINT
         WHEN deliveries = tokens THEN longest_index
     END AS worst_gap_after_token,
-    gaps_ns[1] AS first_gap_ns,
+    CASE WHEN NOT smeared THEN gaps_ns[1] END AS first_gap_ns,
     -- A percentile of integers at these positions has at most two decimals: rounding is exact.
     round(own[1], 2) AS gap_p50_ns,
     round(own[2], 2) AS gap_p90_ns,
     round(own[3], 2) AS gap_p99_ns,
     gap_percentiles_reason,
     CASE
-        WHEN non_monotonic OR lost OR body THEN NULL
+        WHEN non_monotonic OR lost OR body OR smeared THEN NULL
         WHEN first_tokens > 1 THEN 0
         WHEN first_tokens = 1 THEN gaps_ns[1]
     END AS second_token_ns,
@@ -275,9 +279,11 @@ SELECT
     handoff_index,
     CASE WHEN handoff_gap_reason IS NULL THEN gaps_ns[handoff_index] END AS handoff_gap_ns,
     CASE
-        WHEN handoff_gap_reason IS NULL THEN gaps_ns[handoff_index]
+        WHEN handoff_gap_reason IS NULL OR handoff_gap_reason = 'smeared'
+            THEN gaps_ns[handoff_index]
         WHEN handoff_gap_reason = 'ended_early' AND deliveries = handoff_index THEN open_wait_ns
     END AS handoff_gap_low_ns,
+    CASE WHEN handoff_gap_reason IS NULL THEN gaps_ns[handoff_index] END AS handoff_gap_high_ns,
     handoff_gap_reason,
     non_monotonic,
     coalesced,

@@ -3,9 +3,10 @@
 -- The last attempt of every request, at the declared vantage, else at the outermost one that the
 -- logs hold: numbers of two vantages are never pooled. What the user waits for runs from the first
 -- attempt's origin, and from when that one was planned. Where the wait between the two attempts is
--- not known, the last one's own wait is a lower bound: it began after the first.
+-- not known, the last one's own wait is a lower bound: it began after the first. Half of a request
+-- and mere workload are not judged. A limit on the handoff is about the declared boundary.
 --
--- Requires: request_latency
+-- Requires: request_latency, handoff_boundaries, streams
 CREATE VIEW _last_attempts AS
 WITH seen AS (
     SELECT
@@ -13,6 +14,8 @@ WITH seen AS (
         list_position(['client', 'gateway', 'engine'], vantage) AS depth,
         attempt = min(attempt) OVER (PARTITION BY trace, request_id, vantage) AS is_first,
     FROM request_latency
+    SEMI JOIN (FROM streams WHERE part <> 'prefill' AND granularity <> 'workload') AS judgeable
+        USING (trace, request_id, attempt, choice, vantage)
     WHERE vantage = coalesce(declared_vantage(), vantage)
 ),
 
@@ -49,11 +52,19 @@ retried AS (
             ELSE origin_ns - first_origin_ns
         END AS retry_ns,
     FROM placed
+),
+
+handed AS (
+    SELECT trace, request_id, attempt, choice, vantage, handoff_ns, handoff_low_ns,
+        handoff_high_ns, reason,
+    FROM handoff_boundaries
+    WHERE boundary = declared_handoff() AND declared_handoff() <> 'stream'
 )
 
 SELECT
     * EXCLUDE (
-        depth, is_first, first_origin_ns, first_clock, first_dispatch_ns, retry_reason, retry_ns
+        depth, is_first, first_origin_ns, first_clock, first_dispatch_ns, retry_reason, retry_ns,
+        handoff_ns, handoff_low_ns, handoff_high_ns, reason
     ) REPLACE (
         first_dispatch_ns AS dispatch_wait_ns,
         CASE WHEN retry_reason IS NULL THEN ttft_ns + retry_ns END AS ttft_ns,
@@ -65,4 +76,16 @@ SELECT
         CASE WHEN retry_reason IS NULL THEN e2e_high_ns + retry_ns END AS e2e_high_ns,
         coalesce(e2e_reason, retry_reason) AS e2e_reason
     ),
-FROM retried;
+    CASE WHEN declared_handoff() = 'stream' THEN handoff_gap_ns ELSE handoff_ns END
+        AS judged_handoff_ns,
+    CASE WHEN declared_handoff() = 'stream' THEN handoff_gap_low_ns ELSE handoff_low_ns END
+        AS judged_handoff_low_ns,
+    CASE WHEN declared_handoff() = 'stream' THEN handoff_gap_high_ns ELSE handoff_high_ns END
+        AS judged_handoff_high_ns,
+    CASE
+        WHEN declared_handoff() = 'stream' OR handoff_gap_reason = 'no_handoff'
+            THEN handoff_gap_reason
+        WHEN handoff_ns IS NULL THEN coalesce(reason, 'not_logged')
+    END AS judged_handoff_reason,
+FROM retried
+LEFT JOIN handed USING (trace, request_id, attempt, choice, vantage);

@@ -33,7 +33,7 @@ bounds AS (
             WHEN 'gap_p90' THEN round(gap_p90_ns * 100)::HUGEINT
             WHEN 'gap_p99' THEN round(gap_p99_ns * 100)::HUGEINT
             WHEN 'worst_gap' THEN worst_gap_low_ns
-            WHEN 'handoff_gap' THEN handoff_gap_low_ns
+            WHEN 'handoff_gap' THEN judged_handoff_low_ns
             WHEN 'e2e' THEN e2e_low_ns
         END AS low_value,
         CASE statistic
@@ -47,7 +47,7 @@ bounds AS (
             WHEN 'ttft' THEN ttft_high_ns
             WHEN 'tpot' THEN tpot_high_span_ns
             WHEN 'worst_gap' THEN worst_gap_high_ns
-            WHEN 'handoff_gap' THEN handoff_gap_ns
+            WHEN 'handoff_gap' THEN judged_handoff_high_ns
             WHEN 'e2e' THEN e2e_high_ns
             ELSE low_value
         END AS high_value,
@@ -56,7 +56,7 @@ bounds AS (
             WHEN 'ttft' THEN ttft_reason
             WHEN 'tpot' THEN tpot_reason
             WHEN 'worst_gap' THEN worst_gap_reason
-            WHEN 'handoff_gap' THEN handoff_gap_reason
+            WHEN 'handoff_gap' THEN judged_handoff_reason
             WHEN 'e2e' THEN e2e_reason
             ELSE gap_percentiles_reason
         END AS reason,
@@ -72,7 +72,7 @@ SELECT
     statistic,
     limit_ns,
     CASE
-        WHEN reason IN ('single_token', 'no_token', 'no_handoff', 'inside_ttft')
+        WHEN reason IN ('single_token', 'no_token', 'no_handoff', 'inside_ttft', 'outside_ttft')
             THEN 'not_applicable'
         WHEN high_value <= limit_ns::HUGEINT * high_scale THEN 'met'
         WHEN low_value > limit_ns::HUGEINT * low_scale THEN 'missed'

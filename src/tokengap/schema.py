@@ -37,6 +37,35 @@ STAGES: Final = (
     "postprocess",
 )
 
+NOTES: Final = {
+    "clock_contradiction": "stamps break an order that must hold: a clock stepped or drifted",
+    "coalesced_reads": "several deliveries came in one read: bursts are artefacts of transport",
+    "count_mismatch": "events and token count differ: the average may be an interval",
+    "cut_by_other_log": "complete in its own log, and proved cut by another one",
+    "delivery_pause": "the worst gap ends in a burst that catches up: made on the way, not at the server",
+    "drawn_from_distribution": "the file gives distributions, from which requests were drawn",
+    "duplicate_dropped": "repeated records were counted once",
+    "empty_text_left_out": "events with empty text were not counted as tokens",
+    "end_not_seen": "the log keeps no end marks: a cut stream looks complete",
+    "events_lost": "deliveries are missing",
+    "fact_conflict": "the log states a fact twice with different values; the first counts",
+    "failures_not_kept": "the tool logs no failed request: attainment is not over all offered",
+    "first_events_lost": "the oldest deliveries are missing, so TTFT is not known",
+    "ids_ambiguous": "its ids stand for several requests, and times do not tell which: not joined",
+    "in_band_error": "the stream carried an error object: it counts as failed",
+    "negative_span": "a handoff is negative: the clocks are skewed; it is kept",
+    "negative_stage": "a stage ends before it starts: its clock stepped; it is kept",
+    "non_monotonic": "a gap is negative: the clock stepped back",
+    "not_streamed": "the answer came as one body",
+    "order_assumed": "no index in the log: file order was taken",
+    "rejected_records": "records were quarantined",
+    "sentinel_dropped": "values that stand for no measurement were dropped",
+    "smeared": "the tool divided gaps over the tokens of an event",
+    "start_before_client": "the logged start lies before the client was set up: the origin is dropped",
+    "tokens_are_events": "only events could be counted: TPOT is per event",
+}
+"""What limits the trust in a stream (`streams.quality`), or shows when all logs are read."""
+
 TIME_LIMIT_NS: Final = 2**62 - 1
 """A stamp outside +-TIME_LIMIT_NS is refused: the difference of any two then fits int64."""
 

@@ -71,6 +71,7 @@ def audit(
     with opened(paths, read_catalogue(query_dirs), **options) as inputs:
         for name in SHARED:
             materialise(inputs.con, name)
+        _require_answers(inputs.con)
         found = judge(inputs.con, asked)
         _require_judged(found)
         if html is not None:
@@ -97,6 +98,18 @@ def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     print_audit(found, console, all_stalls=all_stalls)
+
+
+def _require_answers(con: Any) -> None:
+    """Workload files have nothing that could be judged, which is not the same as a miss."""
+    from tokengap.errors import InputError
+
+    told = con.execute("SELECT bool_and(granularity = 'workload') FROM streams").fetchone()
+    if told == (True,):
+        raise InputError(
+            "these files hold arrivals and lengths only, no answer's times: there is nothing to "
+            "judge. `tokengap query streams PATH` shows them"
+        )
 
 
 def _require_judged(found: Any) -> None:

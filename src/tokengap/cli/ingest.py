@@ -19,24 +19,33 @@ def ingest(
     format_name: str | None,
     trace: str | None,
     mapping: Path | None,
+    strict: bool,
 ) -> None:
     """Load logs into a store and keep them.
 
     Loading a source twice changes nothing. A newer load of it (a grown log, other options, a newer
     adapter) replaces the older one in one commit.
     """
-    from tokengap.cli.inputs import read_mapping
+    from tokengap.cli.inputs import read_mapping, tables_of
+    from tokengap.cli.strict import require_quality
+    from tokengap.store.connect import Declared
     from tokengap.store.ingest import ingest as load_into
+    from tokengap.store.records import Loaded
     from tokengap.units import format_count
 
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
+
+        def accept(loads: Sequence[Loaded]) -> None:
+            require_quality(tables_of(loads), Declared(), Path(folder))
+
         summary = load_into(
             paths,
             store_path,
             Path(folder),
             format_name=format_name,
             trace=trace,
-            mapping=read_mapping(mapping),
+            mapping=read_mapping(mapping, format_name),
+            accept=accept if strict else None,
         )
     for unknown in summary.found.unrecognised:
         click.echo(f"left out: {unknown}", err=True)

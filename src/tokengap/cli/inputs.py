@@ -11,14 +11,18 @@ import click
 import duckdb
 import pyarrow as pa
 
+from tokengap.adapters.formats.table.table import Table
+from tokengap.cli.strict import require_quality
 from tokengap.errors import UsageError
-from tokengap.library import Catalogue, load
+from tokengap.library import Catalogue, load, refresh
 from tokengap.slo import Objective, combine, parse_limit, read_slo
+from tokengap.store.clocks import ClockOffset
 from tokengap.store.connect import Declared, Tables, Window, bind, connect
 from tokengap.store.keys import superseding
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_paths
-from tokengap.store.tables import open_store
+from tokengap.store.records import Loaded
+from tokengap.store.tables import Store, open_store
 from tokengap.units import parse_duration_ns
 
 
@@ -39,6 +43,7 @@ def opened(
     trace: str | None = None,
     mapping: Path | None = None,
     only: str | None = None,
+    strict: bool = False,
     **declared: Any,
 ) -> Iterator[Opened]:
     """Read the paths; what is spilled on the way is gone afterwards, whatever happens.
@@ -49,25 +54,37 @@ def opened(
     with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
         scratch = Path(folder)
         loads = load_paths(
-            paths, scratch, format_name=format_name, trace=trace, mapping=read_mapping(mapping)
+            paths,
+            scratch,
+            format_name=format_name,
+            trace=trace,
+            mapping=read_mapping(mapping, format_name),
         )
         for unknown in loads.found.unrecognised:
             click.echo(f"left out: {unknown}", err=True)
         for name, earlier in loads.found.duplicates:
             click.echo(f"left out: {name}: the same bytes as {earlier}", err=True)
+        tables = tables_of(loads.loaded, [open_store(path) for path in loads.found.stores])
+        if strict:
+            require_quality(tables, facts, scratch)
         con = connect(facts, scratch)
         load(con, catalogue, only)
-        bind(con, _tables(loads))
+        bind(con, tables, facts)
+        refresh(con, catalogue, only)
         try:
             yield Opened(con, loads)
         finally:
             con.close()
 
 
-def read_mapping(path: Path | None) -> str | None:
-    """Text of the `--map` file; UsageError if it cannot be read."""
+def read_mapping(path: Path | None, format_name: str | None) -> str | None:
+    """Text of the `--map` file; UsageError if it cannot be read, or if nothing would read it."""
+    if path is None:
+        return None
+    if format_name != Table.name:
+        raise UsageError(f"--map {path}: only a table has a map; say --format {Table.name} too")
     try:
-        return path.read_text("utf-8") if path else None
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--map {path}: cannot be read ({error})") from error
 
@@ -78,10 +95,22 @@ def declaration(
     origin: str | None = None,
     window: str | None = None,
     window_rule: str = "by_start",
+    handoff: str = "stream",
+    clocks: Sequence[str] = (),
+    same_clock: bool = False,
+    id_prefixes: Sequence[str] = (),
 ) -> Declared:
     """The declaring options as one value."""
-    span = None if window is None else _window(window, window_rule)
-    return Declared(last_prefill_token, vantage, origin, span)
+    return Declared(
+        last_prefill_token=last_prefill_token,
+        vantage=vantage,
+        origin=origin,
+        window=None if window is None else _window(window, window_rule),
+        handoff=handoff,
+        clocks=tuple(_clock(text) for text in clocks),
+        same_clock=same_clock,
+        id_prefixes=tuple(_id_prefix(text) for text in id_prefixes),
+    )
 
 
 def objectives(limits: Sequence[str], slo: Path | None) -> list[Objective]:
@@ -99,11 +128,30 @@ def _window(text: str, rule: str) -> Window:
     return window
 
 
-def _tables(loads: Loads) -> Tables:
-    stores = [open_store(path) for path in loads.found.stores]
+def _clock(text: str) -> ClockOffset:
+    id_, equals, offset = text.rpartition("=")
+    ahead, plus_minus, spread = offset.replace("+-", "±").partition("±")
+    if not equals or not id_:
+        raise UsageError(f"--clock {text}: expected ID=OFFSET±SPREAD, such as server=+12.5ms±0.2ms")
+    return ClockOffset(
+        id_,
+        parse_duration_ns(ahead, signed=True),
+        parse_duration_ns(spread) if plus_minus else 0,
+    )
+
+
+def _id_prefix(text: str) -> tuple[str | None, str]:
+    trace, equals, prefix = text.rpartition("=")
+    return (trace if equals else None), prefix
+
+
+def tables_of(loaded: Sequence[Loaded], stores: Sequence[Store] = ()) -> Tables:
+    """What logs that were read, and stores, hold together."""
+    parts = [part for store in stores for part in store.live_parts()]
+    parts += [part for load in loaded for part in load.parts]
     return Tables(
-        streams=[part.uri for part in loads.parts],
-        rejects=pa.concat_tables([r.rejects for r in loads.loaded] + [s.rejects() for s in stores]),
-        clocks=pa.concat_tables([r.clocks for r in loads.loaded] + [s.clocks() for s in stores]),
-        superseding=superseding(loads.parts),
+        streams=[part.uri for part in parts],
+        rejects=pa.concat_tables([r.rejects for r in loaded] + [s.rejects() for s in stores]),
+        clocks=pa.concat_tables([r.clocks for r in loaded] + [s.clocks() for s in stores]),
+        superseding=superseding(parts),
     )

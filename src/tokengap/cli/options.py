@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 STDOUT: Final = Path("-")
+BOUNDARIES: Final = ("stream", "ttft", "engine", "relay", "transfer", "decode_wait", "gateway")
 PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 
 _READING: Final = (
@@ -19,6 +20,7 @@ _READING: Final = (
         metavar="FILE.toml",
         help="What the columns of a table mean, for --format table.",
     ),
+    click.option("--strict", is_flag=True, help="Exit 3 if anything limits the trust in the data."),
 )
 _DECLARING: Final = (
     click.option(
@@ -48,6 +50,30 @@ _DECLARING: Final = (
         default="by_start",
         show_default=True,
         help="A request belongs to the window of its start, or everything to that of its end.",
+    ),
+    click.option(
+        "--handoff",
+        type=click.Choice(BOUNDARIES),
+        default="stream",
+        show_default=True,
+        help="Boundary that a limit on handoff_gap is about.",
+    ),
+    click.option(
+        "--clock",
+        "clocks",
+        multiple=True,
+        metavar="ID=OFFSET[±SPREAD]",
+        help="How far a clock runs ahead, such as server=+12.5ms±0.2ms; repeatable.",
+    ),
+    click.option(
+        "--same-clock", is_flag=True, help="All files were stamped on one host, by its clocks."
+    ),
+    click.option(
+        "--id-prefix",
+        "id_prefixes",
+        multiple=True,
+        metavar="[TRACE=]PREFIX",
+        help="Prefix of the request ids that a client sent and did not save; repeatable.",
     ),
 )
 _JUDGING: Final = (

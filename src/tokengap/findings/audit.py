@@ -31,10 +31,16 @@ class Audit:
     attainment: Row
     per_objective: list[Row]
     stalls: list[Row]
+    quadrants: list[Row]
     ratios: list[Row]
     inexact: list[Row]
     handoff: list[Row]
+    boundaries: list[Row]
+    stages: list[Row]
+    views: list[Row]
     quality: list[Row]
+    judged_handoff: str
+    """Boundary that a limit on the handoff gap is about."""
 
     @property
     def judged(self) -> list[Row]:
@@ -50,6 +56,13 @@ class Audit:
     def possible(self) -> list[Row]:
         """Requests that may be: one of the two verdicts is unknown, the other fits."""
         return [row for row in self.stalls if row["stall"] == "possible"]
+
+    @property
+    def untold(self) -> int:
+        """Completed requests of which the logs decide neither of the two verdicts."""
+        return sum(
+            row["requests"] for row in self.quadrants if row["average"] == row["worst"] == "unknown"
+        )
 
     @property
     def judges_stalls(self) -> bool:
@@ -79,10 +92,19 @@ def audit(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Au
         attainment=rows(con, f"FROM slo_attainment({asked}) WHERE scope = 'all'")[0],
         per_objective=rows(con, f"FROM objective_attainment({asked})") if objectives else [],
         stalls=rows(con, f"FROM hidden_stalls({asked})") if objectives else [],
+        quadrants=rows(con, f"FROM stall_quadrants({asked})") if objectives else [],
         ratios=[] if objectives else rows(con, f"FROM worst_gap_ratios LIMIT {RATIOS_SHOWN}"),
         inexact=rows(con, "FROM inexact_values"),
         handoff=rows(con, "FROM handoff_summary"),
-        quality=rows(con, "FROM quality_notes"),
+        boundaries=rows(con, "FROM handoff_by_boundary"),
+        stages=rows(con, "FROM handoff_stage_summary"),
+        views=rows(
+            con,
+            "FROM vantage_summary WHERE vantage IN (SELECT vantage FROM judged_vantages"
+            " WHERE judged)",
+        ),
+        judged_handoff=rows(con, "SELECT declared_handoff() AS boundary")[0]["boundary"],
+        quality=rows(con, "FROM quality"),
     )
 
 

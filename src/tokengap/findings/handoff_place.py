@@ -22,7 +22,8 @@ def handoff_place(audit: Audit) -> Iterator[Finding]:
                 "handoff_place", "unknown", f"Handoff: not known for {requests}.", _DECLARE
             )
         elif row["place"] == "none":
-            yield Finding("handoff_place", "note", f"Handoff: none in {requests} ({how}).")
+            says = f"Handoff: none in {requests} (the log says so)."
+            yield Finding("handoff_place", "note", says)
         elif row["place"] == "inside_ttft":
             yield Finding(
                 "handoff_place",

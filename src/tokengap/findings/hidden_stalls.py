@@ -22,8 +22,22 @@ def hidden_stalls(audit: Audit) -> Iterator[Finding]:
             f"{format_count(hidden)} of {format_count(completed)} completed requests stalled "
             f"although their average is fine ({promise}).",
         )
+    elif completed and audit.untold == completed:
+        yield Finding(
+            "hidden_stalls",
+            "unknown",
+            f"Whether a request hides a stall cannot be told: of {format_count(completed)} "
+            f"completed requests the log decides neither verdict ({promise}).",
+        )
+        return
     else:
         yield Finding("hidden_stalls", "note", f"No request hides a stall ({promise}).")
+    if audit.untold:
+        yield Finding(
+            "hidden_stalls",
+            "unknown",
+            f"Of {format_count(audit.untold)} the log decides neither verdict.",
+        )
     if possible:
         yield Finding(
             "hidden_stalls",

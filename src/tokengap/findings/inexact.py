@@ -17,10 +17,16 @@ _NAMES: Final = {
 }
 WHY: Final = {
     "aggregate": "the log holds no single tokens",
-    "clock_unrelated": "attempts are on unrelated clocks",
+    "clock_uncertain": "two clocks are only known within bounds",
+    "clock_unrelated": "the clocks are unrelated; --clock or --same-clock relates them",
     "coalesced_reads": "bursts under 0.2 ms are artefacts of transport",
     "end_missing": "the last token's time is not logged",
     "events_lost": "deliveries are missing",
+    "not_logged": "the log has no such stamp",
+    "outside_ttft": "the handoff is not inside TTFT",
+    "inside_ttft": "the handoff is inside TTFT",
+    "handoff_undeclared": "--last-prefill-token is not given",
+    "not_observable": "it came in one burst",
     "no_token": "no token was delivered",
     "non_monotonic": "the clock stepped back",
     "not_streamed": "the answer came as one body",

@@ -5,22 +5,10 @@ from typing import Final
 
 from tokengap.findings.audit import Audit, Row
 from tokengap.findings.interface import Finding
+from tokengap.schema import NOTES
 from tokengap.units import format_count
 
 REJECTED: Final = "rejected_records"
-MEANINGS: Final = {
-    "count_mismatch": "events and token count differ: the average may be an interval",
-    "duplicate_dropped": "repeated records were counted once",
-    "empty_text_left_out": "events with empty text were not counted as tokens",
-    "end_not_seen": "the log keeps no end marks: a cut stream looks complete",
-    "events_lost": "deliveries are missing",
-    "fact_conflict": "the log states a fact twice with different values; the first counts",
-    "in_band_error": "the stream carried an error object: it counts as failed",
-    "non_monotonic": "a gap is negative: the clock stepped back",
-    "order_assumed": "no index in the log: file order was taken",
-    "sentinel_dropped": "zeros that stand for no measurement were dropped",
-    "tokens_are_events": "only events could be counted: TPOT is per event",
-}
 _SAID_BY_INEXACT: Final = ("coalesced_reads", "not_streamed", "smeared")
 
 
@@ -30,7 +18,7 @@ def quality(audit: Audit) -> Iterator[Finding]:
         if row["note"] == REJECTED:
             yield _rejects(row)
         elif row["note"] not in _SAID_BY_INEXACT:
-            meaning = MEANINGS.get(row["note"], row["note"].replace("_", " "))
+            meaning = NOTES.get(row["note"], row["note"].replace("_", " "))
             streams = f"{format_count(row['streams'])} of {format_count(row['of'])} streams"
             yield Finding("quality", "note", f"{row['note']}: {streams}; {meaning}.")
     for row in audit.vantages:

@@ -1,7 +1,7 @@
 """The SQL library: find `queries/`, read its headers, load it into DuckDB, call it."""
 
 from tokengap.library.catalogue import Catalogue, read_catalogue
-from tokengap.library.loader import SHARED, check, comments, load, materialise
+from tokengap.library.loader import SHARED, check, comments, load, materialise, refresh
 from tokengap.library.query import Column, Parameter, Query
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "load",
     "materialise",
     "read_catalogue",
+    "refresh",
 ]

@@ -11,7 +11,7 @@ from typing import Final
 from tokengap.errors import QueryError
 from tokengap.library.query import Query, parse
 
-ROOTS: Final = ("stored_streams", "all_streams", "clocks", "rejects")
+ROOTS: Final = ("stored_streams", "all_streams", "clocks", "clock_offsets", "rejects")
 """Relations that a connection has before the library is loaded."""
 
 

@@ -11,7 +11,7 @@ from tokengap.store.sql import literal
 
 
 def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None = None) -> None:
-    """Create every relation, or `only` one and what it needs.
+    """Create every relation, or `only` one and what it needs, for streams to be bound later.
 
     Relations from users' folders are held to their headers; the shipped ones are by the tests.
     """
@@ -21,6 +21,14 @@ def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None 
     for query in queries:
         if query.name in catalogue.mounted:
             check(con, catalogue, query)
+
+
+def refresh(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None = None) -> None:
+    """Compute what is stored anew, from the streams that the connection is bound to now."""
+    queries = catalogue.queries.values() if only is None else catalogue.closure(only)
+    for query in queries:
+        if query.is_stored:
+            con.execute(query.sql.replace("CREATE TABLE", "CREATE OR REPLACE TABLE", 1))
 
 
 def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
@@ -45,7 +53,7 @@ def comments(query: Query) -> str:
     if query.is_macro:
         kind = "MACRO TABLE" if query.is_table else "MACRO"
         return f"COMMENT ON {kind} {query.name} IS {literal(query.summary)};"
-    statements = [f"COMMENT ON VIEW {query.name} IS {literal(query.summary)};"]
+    statements = [f"COMMENT ON {query.kind} {query.name} IS {literal(query.summary)};"]
     statements += [
         f"COMMENT ON COLUMN {query.name}.{column.name} IS {literal(column.doc)};"
         for column in query.columns

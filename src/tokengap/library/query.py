@@ -11,6 +11,8 @@
     --   name  TYPE  unit  meaning
     CREATE VIEW name AS SELECT ...
 
+A view is computed whenever it is read, a TABLE once, when the streams are there: for what is
+costly, or would be read many times over. A MACRO takes parameters.
 Fields of a line are set apart by two spaces or more; `-` stands for no unit. A file whose name
 starts with an underscore is private: it needs no columns in its header.
 """
@@ -22,7 +24,7 @@ from typing import Final
 
 from tokengap.errors import QueryError
 
-_CREATE: Final = re.compile(r"^CREATE (VIEW|MACRO) (\w+)", re.MULTILINE)
+_CREATE: Final = re.compile(r"^CREATE (VIEW|TABLE|MACRO) (\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*?$|'(?:[^']|'')*'", re.MULTILINE)
 
 
@@ -52,7 +54,18 @@ class Query:
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...]
     sql: str
-    is_macro: bool
+    kind: str
+    """VIEW, TABLE or MACRO."""
+
+    @property
+    def is_macro(self) -> bool:
+        """True if it is called, with or without parameters."""
+        return self.kind == "MACRO"
+
+    @property
+    def is_stored(self) -> bool:
+        """True if it is computed once."""
+        return self.kind == "TABLE"
 
     @property
     def is_private(self) -> bool:
@@ -75,7 +88,7 @@ def parse(path: Path) -> Query:
     source = path.read_text("utf-8")
     found = _CREATE.search(source)
     if found is None:
-        raise QueryError(f"{path}: no line starts with CREATE VIEW or CREATE MACRO")
+        raise QueryError(f"{path}: no line starts with CREATE VIEW, CREATE TABLE or CREATE MACRO")
     if found[2] != path.stem:
         raise QueryError(f"{path}: defines {found[2]}; the file's name says {path.stem}")
     header, sql = source[: found.start()], source[found.start() :].strip()
@@ -94,7 +107,7 @@ def parse(path: Path) -> Query:
         parameters=tuple(Parameter(*_fields(path, line)) for line in sections["Parameters"]),
         columns=tuple(Column(*_fields(path, line)) for line in sections["Columns"]),
         sql=sql,
-        is_macro=found[1] == "MACRO",
+        kind=found[1],
     )
     if not query.columns and not query.is_private:
         raise QueryError(f"{path}: the header lists no columns under `-- Columns:`")

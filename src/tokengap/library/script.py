@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import duckdb
+import pyarrow as pa
 
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.loader import comments
@@ -11,9 +12,9 @@ from tokengap.schema import (
     CLOCK_COLUMNS,
     REJECT_COLUMNS,
     STREAM_COLUMNS,
-    Column,
     arrow_schema,
 )
+from tokengap.store.clocks import CLOCK_OFFSETS
 from tokengap.store.connect import Declared
 from tokengap.store.sql import parquet_scan
 
@@ -48,15 +49,21 @@ def _roots(parts: Sequence[str] | None) -> str:
     elif parts:
         source = f"CREATE VIEW all_streams AS SELECT * FROM {parquet_scan(parts)};"
     else:
-        source = _empty("all_streams", STREAM_COLUMNS)
+        source = _empty("all_streams", arrow_schema(STREAM_COLUMNS))
     stored = "CREATE VIEW stored_streams AS SELECT * FROM all_streams;"
     return "\n".join(
-        [source, stored, _empty("rejects", REJECT_COLUMNS), _empty("clocks", CLOCK_COLUMNS)]
+        [
+            source,
+            stored,
+            _empty("rejects", arrow_schema(REJECT_COLUMNS)),
+            _empty("clocks", arrow_schema(CLOCK_COLUMNS)),
+            _empty("clock_offsets", CLOCK_OFFSETS),
+        ]
     )
 
 
-def _empty(name: str, columns: Sequence[Column]) -> str:
+def _empty(name: str, schema: pa.Schema) -> str:
     with duckdb.connect() as con:
-        con.register("shape", arrow_schema(tuple(columns)).empty_table())
+        con.register("shape", schema.empty_table())
         described = con.execute("DESCRIBE shape").fetchall()
     return f"CREATE TABLE {name} (" + ", ".join(f'"{row[0]}" {row[1]}' for row in described) + ");"

@@ -7,10 +7,10 @@ from tokengap.findings import Audit
 from tokengap.findings.audit import Row
 from tokengap.findings.hidden_stalls import hidden_stalls
 from tokengap.report.words import (
-    NAMES,
     TRY_LIMITS,
     asides,
     endings,
+    name_of,
     position,
     request_name,
     share,
@@ -66,7 +66,8 @@ def _verdict(audit: Audit) -> tuple[str, str, list[str]]:
 def _tiles(audit: Audit) -> Iterator[Tile]:
     if audit.objectives:
         promised = [
-            f"{NAMES[o.statistic]} ≤ {format_duration(o.limit_ns)}" for o in audit.objectives
+            f"{name_of(audit, o.statistic)} ≤ {format_duration(o.limit_ns)}"
+            for o in audit.objectives
         ]
         yield Tile("Promised", promised, [])
         yield _kept(audit)

@@ -37,6 +37,9 @@ def contract(audit: Audit) -> dict[str, Any]:
             "requests": [_stall(row) for row in audit.hidden],
         },
         "quality": [{k: row[k] for k in ("note", "streams", "of")} for row in audit.quality],
+        "handoffs": [_handoff(row) for row in audit.boundaries],
+        "handoff_stages": audit.stages,
+        "vantages": audit.views,
     }
 
 
@@ -46,7 +49,14 @@ def _boundary(audit: Audit) -> Row:
     return {
         "vantage": judged[0]["vantage"] if judged else None,
         "origin": origins[0] if len(origins) == 1 else None,
-        "handoff": "stream",
+        "handoff": audit.judged_handoff,
+    }
+
+
+def _handoff(row: Row) -> Row:
+    names = ("boundary", "requests", "n", "bounded", "no_handoff", "negative", "reason")
+    return {k: row[k] for k in names} | {
+        p: _number(row[f"{p}_ns"]) for p in ("p50", "p90", "p99", "max")
     }
 
 

@@ -128,6 +128,8 @@ def gap_survival(subject: Subject) -> Section:
     gaps = subject.audit.gaps
     steps = rows(subject.con, "FROM gap_survival")
     limits = {name: ns for name, ns in subject.limits_ns.items() if name in _GAP_LIMITS}
+    if subject.audit.judged_handoff != "stream":  # then its limit is about no gap of a stream
+        limits.pop("handoff_gap", None)
     return Section(
         "How many gaps are long",
         f"n {format_count(gaps['n'])} gaps, per gap",

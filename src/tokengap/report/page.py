@@ -23,6 +23,7 @@ from tokengap.findings import Audit
 from tokengap.findings.audit import rows
 from tokengap.report.banner import banner
 from tokengap.report.figures import average_against_worst, gap_survival
+from tokengap.report.places import stages, views
 from tokengap.report.section import Build, Subject
 from tokengap.report.tables import handoff, latency, objectives, quality, stalls
 from tokengap.report.terms import terms
@@ -36,6 +37,8 @@ SECTIONS: Final[tuple[Build, ...]] = (
     objectives,
     latency,
     handoff,
+    stages,
+    views,
     quality,
     terms,
 )

@@ -4,14 +4,15 @@ from typing import Final
 
 from tokengap.findings import RULES, Finding
 from tokengap.findings.audit import Row
+from tokengap.report.places import boundaries
 from tokengap.report.section import Section, Subject, Table
 from tokengap.report.words import (
-    NAMES,
     PERCENTILES,
     THIN,
     TRY_LIMITS,
     gap_percentiles,
     interval,
+    name_of,
     percentiles,
     plain,
     position,
@@ -108,7 +109,7 @@ def objectives(subject: Subject) -> Section | None:
     sources = {objective.statistic: objective.source for objective in audit.objectives}
     rows = [
         [
-            NAMES[row["statistic"]],
+            name_of(audit, row["statistic"]),
             f"≤ {format_duration(row['limit_ns'])}",
             *(format_count(row[k]) for k in ("met", "missed", "not_applicable", "unknown")),
             *share(row),
@@ -141,7 +142,7 @@ def latency(subject: Subject) -> Section:
     columns = ("statistic", "basis", "n", "left out", *PERCENTILES)
     rows = [
         [
-            NAMES[row["statistic"]],
+            name_of(audit, row["statistic"]),
             "per request",
             format_count(row["n"]),
             format_count(row["left_out"]),
@@ -168,12 +169,15 @@ def handoff(subject: Subject) -> Section:
     """Where prefill hands over to decode."""
     completed = format_count(subject.audit.counts["completed"])
     found = [f for f in _findings(subject) if f.rule == "handoff_place"]
+    table, notes = boundaries(subject.audit)
     return Section(
         "Handoff from prefill to decode",
-        f"n {completed} completed requests, per request, boundary stream: token k to token k + 1",
+        f"n {completed} completed requests, per request, "
+        + ("each boundary named" if table else "boundary stream: token k to token k + 1"),
         subject.scope,
+        table=table,
         findings=found,
-        notes=[] if found else ["No request completed, so no handoff was seen."],
+        notes=notes if found else ["No request completed, so no handoff was seen."],
     )
 
 

@@ -8,8 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from tokengap.findings import RULES, Audit, Finding
+from tokengap.report.places import (
+    BOUNDARY_COLUMNS,
+    STAGE_COLUMNS,
+    VIEW_COLUMNS,
+    boundary_rows,
+    stage_rows,
+    view_rows,
+)
 from tokengap.report.words import (
-    NAMES,
     PERCENTILES,
     THIN,
     TRY_LIMITS,
@@ -18,6 +25,7 @@ from tokengap.report.words import (
     endings,
     gap_percentiles,
     interval,
+    name_of,
     percentiles,
     plain,
     position,
@@ -28,6 +36,10 @@ from tokengap.report.words import (
 )
 from tokengap.units import format_count, format_duration
 
+_WORDS: Final = (
+    "", "request", "worst gap falls", "set by", "boundary", "from where to where", "not exact",
+    "seen at", "requests", "stage",
+)  # fmt: skip
 STALLS_SHOWN: Final = 50
 TRACES_SHOWN: Final = 4
 _LEVELS: Final = {"stall": ("●", "bold red"), "unknown": ("?", "yellow"), "note": ("·", "dim")}
@@ -46,7 +58,21 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
     elif audit.ratios:
         console.print(_ratios(audit))
         console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
+    _print_places(console, audit)
     _print_findings(console, [f for f in findings if f.rule != "hidden_stalls"])
+
+
+def _print_places(console: Console, audit: Audit) -> None:
+    for title, columns, found in (
+        ("handoff, the same requests by each boundary", BOUNDARY_COLUMNS, boundary_rows(audit)),
+        ("what the handoff is made of", STAGE_COLUMNS, stage_rows(audit)),
+        ("what each vantage sees, medians", VIEW_COLUMNS, view_rows(audit)),
+    ):
+        if found:
+            table = _table(f"\n{title}", *columns)
+            for row in found:
+                table.add_row(*row)
+            console.print(table)
 
 
 def _title(audit: Audit) -> Text:
@@ -74,7 +100,7 @@ def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
-        left = column in ("", "request", "worst gap falls", "set by")
+        left = column in _WORDS
         table.add_column(column, justify="left" if left else "right", overflow="fold")
     return table
 
@@ -95,7 +121,7 @@ def _objectives(audit: Audit) -> Table:
     sources = {objective.statistic: objective.source for objective in audit.objectives}
     for row in audit.per_objective:
         table.add_row(
-            NAMES[row["statistic"]],
+            name_of(audit, row["statistic"]),
             f"≤ {format_duration(row['limit_ns'])}",
             *(format_count(row[k]) for k in ("met", "missed", "not_applicable", "unknown")),
             *share(row),
@@ -121,7 +147,7 @@ def _percentiles(audit: Audit) -> Table:
     for row in audit.percentiles:
         if row["n"]:
             table.add_row(
-                f"{NAMES[row['statistic']]}, per request",
+                f"{name_of(audit, row['statistic'])}, per request",
                 format_count(row["n"]),
                 format_count(row["left_out"]),
                 *percentiles(row),

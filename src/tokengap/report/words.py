@@ -28,6 +28,12 @@ _ASIDES: Final = ("retried", "superseded", "rejects")
 _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
+def name_of(audit: Audit, statistic: str) -> str:
+    """What a statistic is called; a handoff never without its boundary."""
+    boundary = f", {audit.judged_handoff}" if statistic == "handoff_gap" else ""
+    return NAMES[statistic] + boundary
+
+
 def plain(text: str) -> str:
     r"""Text of a log without what a terminal or a browser would obey: controls, reversed writing.
 

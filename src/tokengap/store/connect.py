@@ -13,9 +13,28 @@ import duckdb
 import pyarrow as pa
 
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store.clocks import ClockOffset, Seen, clock_offsets
 from tokengap.store.sql import literal, parquet_scan
 
 MEMORY_LIMIT: Final = "1GB"
+
+_SEEN: Final = """
+WITH clocks_of AS (
+    SELECT clock, clock_kind, trace, coalesce(vantage, declared_vantage(), 'client') AS vantage
+    FROM all_streams
+    UNION
+    SELECT clock, CASE WHEN ends_with(clock, ':wall') THEN 'wall' ELSE clock_kind END, trace, NULL
+    FROM (SELECT trace, clock_kind, unnest(stages).clock AS clock FROM all_streams)
+)
+SELECT
+    clock,
+    arg_min(clock_kind, vantage IS NULL),
+    list(DISTINCT trace),
+    arg_min(vantage, list_position(['client', 'gateway', 'engine'], vantage)),
+FROM clocks_of
+WHERE clock IS NOT NULL
+GROUP BY clock
+"""
 
 
 @dataclass(frozen=True)
@@ -34,13 +53,20 @@ class Declared:
     last_prefill_token: k, the last token that the prefill side delivers.
     vantage: where stamps were taken if the log does not say, and the vantage to judge.
     origin: the stamp that times count from: planned, sent, received or arrival.
-    window: only what belongs to it is judged.
+    window: only what belongs to it is judged. handoff: the boundary that a limit on the handoff gap
+    is about. clocks: how far clocks run ahead. same_clock: all was stamped on one host.
+    id_prefixes: (trace, or None for all; prefix) of the request ids that a client sent but did not
+    save: prefix and index.
     """
 
     last_prefill_token: int | None = None
     vantage: str | None = None
     origin: str | None = None
     window: Window | None = None
+    handoff: str = "stream"
+    clocks: tuple[ClockOffset, ...] = ()
+    same_clock: bool = False
+    id_prefixes: tuple[tuple[str | None, str], ...] = ()
 
     def macros(self) -> str:
         """SQL that makes the declarations known to the query library."""
@@ -55,7 +81,19 @@ class Declared:
             f"CREATE OR REPLACE MACRO declared_window_start_ns() AS {literal(start)}::BIGINT;\n"
             f"CREATE OR REPLACE MACRO declared_window_end_ns() AS {literal(end)}::BIGINT;\n"
             f"CREATE OR REPLACE MACRO declared_window_rule() AS {literal(rule)}::VARCHAR;\n"
+            f"CREATE OR REPLACE MACRO declared_handoff() AS {literal(self.handoff)}::VARCHAR;\n"
+            f"CREATE OR REPLACE MACRO declared_id_prefix(run) AS {self._id_prefix()}::VARCHAR;\n"
         )
+
+    def _id_prefix(self) -> str:
+        cases = [
+            f"WHEN {'true' if trace is None else f'run = {literal(trace)}'} THEN {literal(prefix)}"
+            for trace, prefix in sorted(self.id_prefixes, key=lambda pair: pair[0] is None)
+        ]
+        return f"CASE {' '.join(cases)} END" if cases else "NULL"
+
+
+NOTHING_DECLARED: Final = Declared()
 
 
 @dataclass(frozen=True)
@@ -84,8 +122,13 @@ def connect(declared: Declared, scratch: Path | None = None) -> duckdb.DuckDBPyC
     return con
 
 
-def bind(con: duckdb.DuckDBPyConnection, tables: Tables) -> None:
-    """Let the connection's canonical tables show these parts."""
+def bind(
+    con: duckdb.DuckDBPyConnection, tables: Tables, declared: Declared = NOTHING_DECLARED
+) -> None:
+    """Let the connection's canonical tables show these parts.
+
+    Raises UsageError for a declared clock that the parts do not know.
+    """
     _keep(con, "rejects", tables.rejects)
     _keep(con, "clocks", tables.clocks)
     if tables.streams:
@@ -95,6 +138,18 @@ def bind(con: duckdb.DuckDBPyConnection, tables: Tables) -> None:
         source = "SELECT * FROM no_streams"
     con.execute(f"CREATE OR REPLACE VIEW all_streams AS {source}")
     con.execute(f"CREATE OR REPLACE VIEW stored_streams AS {_without_superseded(tables)}")
+    _keep(con, "clock_offsets", _clock_offsets(con, tables, declared))
+
+
+def _clock_offsets(con: duckdb.DuckDBPyConnection, tables: Tables, declared: Declared) -> pa.Table:
+    seen = _seen_clocks(con) if declared.clocks or declared.same_clock else []
+    logged = tables.clocks.to_pylist()
+    return clock_offsets(logged, seen, declared.clocks, same_clock=declared.same_clock)
+
+
+def _seen_clocks(con: duckdb.DuckDBPyConnection) -> list[Seen]:
+    found = con.execute(_SEEN).fetchall()
+    return [Seen(id_, kind, frozenset(traces), vantage) for id_, kind, traces, vantage in found]
 
 
 def _keep(con: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:

@@ -30,6 +30,8 @@ class Recognised:
     named: bool
     stamp: tuple[int, int]
     """Size in bytes and modification time in ns when it was first looked at."""
+    doubt: str = ""
+    """What it looks like instead, where the user named a format that it does not look like."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,10 @@ class Unrecognised:
 
     name: str
     why: str
-    nearest: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    nearest: str = ""
 
     def __str__(self) -> str:
-        missing = [f"{adapter} (but no {', '.join(keys)})" for adapter, keys in self.nearest]
-        nearest = f"; nearest: {'; '.join(missing)}" if missing else ""
-        return f"{self.name}: {self.why}{nearest}"
+        return "; ".join(filter(None, (f"{self.name}: {self.why}", self.nearest)))
 
 
 @dataclass
@@ -71,18 +71,18 @@ def discover(
     Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such
     format.
     """
-    if format_name is not None:
-        adapters = [_adapter_called(format_name, adapters)]
+    known = _Known(
+        adapters, None if format_name is None else _adapter_called(format_name, adapters)
+    )
     found = Found()
     for path in paths:
         if path != STDIN and is_store(path):
             found.stores.append(path)
         elif path != STDIN and Path(path).is_dir():
             for name in _walk(path, found):
-                _look_at(name, found, scratch, adapters, named=False, trusted=False)
+                _look_at(name, found, scratch, known, named=False)
         else:
-            trusted = format_name is not None
-            _look_at(path, found, scratch, adapters, named=True, trusted=trusted)
+            _look_at(path, found, scratch, known, named=True)
     _require_something(paths, found)
     return _without_duplicates(found)
 
@@ -120,15 +120,31 @@ def _walk(folder: str, found: Found) -> Iterator[str]:
                 found.unrecognised.append(Unrecognised(str(path), _NO_FILE))
 
 
-def _look_at(
-    name: str,
-    found: Found,
-    scratch: Path,
-    adapters: Sequence[Adapter],
-    *,
-    named: bool,
-    trusted: bool,
-) -> None:
+@dataclass(frozen=True)
+class _Known:
+    """Every format, and the one that the user named."""
+
+    adapters: Sequence[Adapter]
+    chosen: Adapter | None
+
+    def matching(self, head: Head) -> list[Adapter]:
+        """Those that the file looks like, the chosen one alone if there is one."""
+        among = self.adapters if self.chosen is None else [self.chosen]
+        return [adapter for adapter in among if adapter.sniff(head).matches]
+
+    def doubt(self, head: Head) -> str:
+        """What else the file looks like, if not like the chosen format."""
+        if self.chosen is None:
+            return ""
+        sniff = self.chosen.sniff(head)
+        if sniff.matches or not sniff.wanted:  # what wants nothing may look like anything
+            return ""
+        looks = [adapter.name for adapter in self.adapters if adapter.sniff(head).matches]
+        like = f"--format {looks[0]} reads that" if looks else _nearest(head, self.adapters)
+        return f"it does not look like {self.chosen.name}, but like {head.kind}; {like}"
+
+
+def _look_at(name: str, found: Found, scratch: Path, known: _Known, *, named: bool) -> None:
     try:
         source = open_source(name, scratch)
         stamp = stamp_of(source)
@@ -137,14 +153,16 @@ def _look_at(
         raise InputError(f"{name}: cannot be read ({error.strerror})") from error
     if named and not head.data:
         raise InputError(f"{name} is empty")
-    matching = [adapter for adapter in adapters if trusted or adapter.sniff(head).matches]
+    matching = known.matching(head)
+    if named and known.chosen is not None:
+        matching = [known.chosen]  # the user knows better
     if len(matching) > 1:
         names = " and ".join(adapter.name for adapter in matching)
         raise UnknownFormatError(f"{name} looks like {names}; say which with --format NAME")
     if matching:
-        found.files.append(Recognised(source, matching[0], named, stamp))
+        found.files.append(Recognised(source, matching[0], named, stamp, known.doubt(head)))
         return
-    stranger = _describe(name, head, adapters)
+    stranger = _describe(name, head, known.adapters)
     if named:
         raise UnknownFormatError(f"{stranger}; {_FORMATS_HINT}")
     found.unrecognised.append(stranger)
@@ -152,11 +170,17 @@ def _look_at(
 
 def _describe(name: str, head: Head, adapters: Sequence[Adapter]) -> Unrecognised:
     why = f"no known format, looks like {head.kind}"
-    if not head.names:
+    if not head.data or b"\0" in head.data:
         return Unrecognised(name, why)
+    return Unrecognised(name, why, _nearest(head, adapters))
+
+
+def _nearest(head: Head, adapters: Sequence[Adapter]) -> str:
+    """The formats that miss the least of what they want, and what they miss."""
     sniffs = [(adapter.name, adapter.sniff(head)) for adapter in adapters]
     sniffs.sort(key=lambda sniffed: len(sniffed[1].missing) / max(len(sniffed[1].wanted), 1))
-    return Unrecognised(name, why, tuple((n, sniff.missing) for n, sniff in sniffs[:_NEAREST]))
+    missing = [f"{name} (but no {', '.join(sniff.missing)})" for name, sniff in sniffs[:_NEAREST]]
+    return f"nearest: {'; '.join(missing)}"
 
 
 def _require_something(paths: Sequence[str], found: Found) -> None:

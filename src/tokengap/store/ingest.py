@@ -1,7 +1,7 @@
 """Load logs and keep them in a store."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -52,9 +52,12 @@ def ingest(
     format_name: str | None = None,
     trace: str | None = None,
     mapping: str | None = None,
+    accept: Callable[[Sequence[Loaded]], None] | None = None,
     adapters: Sequence[Adapter] = ADAPTERS,
 ) -> IngestSummary:
     """Load files into the store, all of them or, after an error, none.
+
+    accept: may raise at what was read, before any of it is kept.
 
     Sources that are there already are not read again. Raises InputError and its kinds.
     """
@@ -78,6 +81,8 @@ def ingest(
         loads = [load_set(files, scratch, by_day=True) for files in fresh]
         if len(fresh) == len(sets):
             require_streams(loads)
+        if accept is not None:
+            accept(loads)
         committed = store.commit(loads, scratch, adapters=adapters)
     stands = {files.load_id: stand for files, stand in zip(sets, standings, strict=True)} | {
         load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)

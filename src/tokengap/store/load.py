@@ -44,6 +44,11 @@ class SourceSet:
         """True if the user named one of the files, not just their folder."""
         return any(file.named for file in self.files)
 
+    @property
+    def doubts(self) -> str:
+        """What files look like that do not look like the format the user named."""
+        return "".join(f"\n  {f.source.name}: {f.doubt}" for f in self.files if f.doubt)
+
     @cached_property
     def provenance(self) -> Provenance:
         """What a load of the files comes from; hashes them."""
@@ -93,6 +98,15 @@ def load_set(files: SourceSet, scratch: Path, *, by_day: bool = False) -> Loaded
 
     Raises InputError if a named file gives no stream but rejects, or if a file changes meanwhile.
     """
+    try:
+        return _load_set(files, scratch, by_day=by_day)
+    except InputError as error:
+        if not files.doubts:
+            raise
+        raise type(error)(f"{error}{files.doubts}") from error
+
+
+def _load_set(files: SourceSet, scratch: Path, *, by_day: bool) -> Loaded:
     started = time.perf_counter()
     intake = Intake(files.trace or files.sources[0].stem, files.adapter.name, files.mapping)
     for source in files.sources:
