@@ -1,0 +1,1 @@
+"""GuideLLM's `benchmarks.json`: two schemas that give the same keys other meanings."""

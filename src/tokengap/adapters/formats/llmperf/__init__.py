@@ -1,0 +1,1 @@
+"""LLMPerf's results per request."""
