@@ -1,0 +1,1 @@
+"""What NVIDIA Dynamo's frontend tells of the requests it served."""

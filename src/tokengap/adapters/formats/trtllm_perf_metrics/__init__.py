@@ -1,0 +1,1 @@
+"""Per-request metrics of TensorRT-LLM servers."""
