@@ -1,0 +1,1 @@
+"""ServeGen's client files: what a generator draws requests from."""

@@ -1,0 +1,1 @@
+"""Any other table, by a map that says what its columns mean."""
