@@ -23,7 +23,7 @@ WITH filled AS (
                 END
             ) AS handoff_source,
             CASE
-                WHEN ids['x_request_id'] IS NULL AND coalesce(vantage, 'client') = 'client'
+                WHEN ids['x_request_id'] IS NULL AND coalesce(vantage, declared_vantage(), 'client') = 'client'
                     AND declared_id_prefix(trace) IS NOT NULL
                     THEN map_concat(ids, MAP {
                         'x_request_id': (declared_id_prefix(trace) || request_id)::VARCHAR
@@ -32,7 +32,8 @@ WITH filled AS (
             END AS ids
         ),
         CASE
-            WHEN vantage IS DISTINCT FROM 'engine' OR handoff_source IS DISTINCT FROM 'log'
+            WHEN coalesce(vantage, declared_vantage(), 'client') <> 'engine'
+                OR handoff_source IS DISTINCT FROM 'log'
                 THEN 'whole'
             WHEN decode_worker IS NULL AND prefill_worker IS NOT NULL THEN 'prefill'
             WHEN prefill_worker IS NULL AND decode_worker IS NOT NULL THEN 'decode'

@@ -17,7 +17,7 @@
 --   p50_high_ns  DOUBLE  ns        Median of the upper bounds; NULL if one is open.
 --   negative    BIGINT   requests  Spans below zero, which only skewed clocks can give.
 --   no_handoff  BIGINT   requests  Left out: known to have no handoff.
---   reason      VARCHAR  -         The most frequent reason for having no exact value; NULL if all have one.
+--   reason      VARCHAR  -         The most frequent reason for having no exact value, ties by name; NULL if all have one.
 CREATE VIEW handoff_by_boundary AS
 WITH judged AS (
     SELECT h.*, h.handoff_low_ns IS NOT NULL OR h.handoff_high_ns IS NOT NULL AS is_bounded,
@@ -33,6 +33,14 @@ counted AS (
         count(*) FILTER (reason = 'no_handoff') AS no_handoff,
     FROM judged
     WHERE boundary = 'stream'
+),
+
+most_frequent AS (
+    SELECT boundary, reason AS frequent,
+    FROM judged
+    WHERE reason <> 'no_handoff'
+    GROUP BY boundary, reason
+    QUALIFY row_number() OVER (PARTITION BY boundary ORDER BY count(*) DESC, reason) = 1
 )
 
 SELECT
@@ -50,8 +58,10 @@ SELECT
         AS p50_high_ns,
     count(*) FILTER (handoff_high_ns < 0) AS negative,
     any_value(no_handoff) AS no_handoff,
-    mode(reason) FILTER (reason <> 'no_handoff') AS reason,
-FROM judged, counted
+    any_value(frequent) AS reason,
+FROM judged
+CROSS JOIN counted
+LEFT JOIN most_frequent USING (boundary)
 GROUP BY boundary
 ORDER BY list_position(
     ['stream', 'ttft', 'engine', 'relay', 'transfer', 'decode_wait', 'gateway'], boundary

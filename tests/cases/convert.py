@@ -112,6 +112,79 @@ def vantage_lines(case: Case) -> list[Record]:
     ]
 
 
+def half_line(worker: str, part: str, **facts: object) -> Record:
+    """What one of the two workers of request `a` logged, on its own clock unless one is named."""
+    k = 1 if part == "prefill" else 0
+    return {
+        "request_id": f"a-{worker}",
+        "vantage": "engine",
+        "clock": worker,
+        "status": "completed",
+        f"{part}_worker": worker,
+        "last_prefill_token": k,
+        "handoff_source": "log",
+        "ids": {f"x_request_id.{part}": "a"},
+        **facts,
+    }
+
+
+def interval(name: str, start_ns: int, end_ns: int) -> Record:
+    return {"name": name, "start_ns": start_ns, "end_ns": end_ns}
+
+
+def three_clock_lines(case: Case) -> list[Record]:
+    """Case 38: one request, at the router and at two workers, each on a clock of its own."""
+    router, ctx, gen = (case.input["stamps"][name] for name in ("router", "ctx", "gen"))
+    transfer = interval("kv_transfer", gen["kv_start_ns"], gen["kv_end_ns"])
+    return [
+        {
+            "request_id": "a",
+            "vantage": "gateway",
+            "clock": "router",
+            "granularity": "aggregate",
+            "received_ns": router["arrival_ns"],
+            "status": "completed",
+            "last_prefill_token": case.input["boundary"]["last_prefill_token_index"],
+            "ids": {"x_request_id": "a"},
+        },
+        half_line("ctx", "prefill", times_ns=[ctx["first_token_ns"]]),
+        half_line("gen", "decode", times_ns=[gen["second_token_ns"]], stages=[transfer]),
+    ]
+
+
+STAGE_NAMES: Final = {
+    "prefill_queue": "queue",
+    "prefill": "prefill",
+    "kv_transfer": "kv_transfer",
+    "decode_queue": "decode_queue",
+    "first_decode_step": "decode_first_step",
+}
+
+
+def staged_lines(case: Case) -> list[Record]:
+    """Case 42: the events of the request, and its stages on their clock."""
+    sent, *tokens = event_lines(case)
+    stages = [interval(STAGE_NAMES[name], *span) for name, span in case.input["stages_ns"].items()]
+    return [sent | {"stages": stages}, *tokens]
+
+
+def one_clock_lines(case: Case) -> list[Record]:
+    """Case 45: the user's two tokens, and what the two workers say of the time between them."""
+    at = case.input["stamps_ns"]
+    stages = [
+        interval("relay", at["prefill_last_token"], at["decode_dispatch"]),
+        interval("kv_transfer", at["kv_start"], at["kv_end"]),
+        interval("decode_first_step", at["kv_end"], at["decode_first_token"]),
+    ]
+    first, second = at["prefill_last_token"], at["decode_first_token"]
+    seen = {"clock": "shared", "last_prefill_token": 1, "ids": {"x_request_id": "a"}}
+    return [
+        stream_line("a", [first, second], **seen),
+        half_line("p", "prefill", clock="shared", times_ns=[first]),
+        half_line("d", "decode", clock="shared", times_ns=[second], stages=stages),
+    ]
+
+
 def indexed_lines(case: Case, clock: str) -> list[Record]:
     """Case 40: tokens with their index, stamped by one of the two clocks."""
     (request,) = case.input["requests"]
@@ -146,6 +219,22 @@ def bench_document(given: Record) -> str:
         "errors": [""] * rows,
     }
     return json.dumps(document | given)  # NaN and Infinity as Python's own writer spells them
+
+
+def otlp_request(case: Case) -> Record:
+    """Case 56: an export request whose one span has the events, each a chunk, as they stand."""
+    events = json.loads(case.input["text"])["events"]
+    times_ns = [int(event["timeUnixNano"]) for event in events]
+    span = {
+        "traceId": "01" * 16,
+        "spanId": "02" * 8,
+        "name": "openai.chat",
+        "startTimeUnixNano": times_ns[0],
+        "endTimeUnixNano": times_ns[-1],
+        "events": [event | {"name": "gen_ai.content.completion.chunk"} for event in events],
+    }
+    library = {"scope": {"name": "opentelemetry.instrumentation.openai.v1"}, "spans": [span]}
+    return {"resourceSpans": [{"scopeSpans": [library]}]}
 
 
 def sse_capture_lines(case: Case) -> list[Record]:

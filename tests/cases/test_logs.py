@@ -16,6 +16,7 @@ from tests.cases.commands import audit, gaps, gaps_by, latency, near, query_path
 from tests.cases.convert import (
     bench_document,
     load_case,
+    otlp_request,
     own_key_names,
     sse_capture_lines,
     stream_line,
@@ -35,6 +36,12 @@ def test_37_bench_json_failed_rows(tmp_path: Path) -> None:
     ttft = report["percentiles"]["ttft_ns"]
     assert ttft["n"] == len(case.expect["ttft_samples_ns"])
     assert ttft["p50"] == case.expect["ttft_samples_ns"][0] != case.naive["median_ttft_ns"]
+
+
+def test_56_otlp_int64_as_string(tmp_path: Path) -> None:
+    case = load_case("56")
+    (found,) = gaps(tmp_path, [otlp_request(case)]).values()
+    assert found == case.expect["gaps_ns"] != case.naive["gaps_ns"]
 
 
 def test_57_one_float_row_turns_column_to_double(tmp_path: Path) -> None:

@@ -22,9 +22,14 @@ def audit(**given: Any) -> Audit:
         "attainment": {"good": 0, "offered": 60},
         "per_objective": [],
         "stalls": [],
+        "quadrants": [],
         "ratios": [],
         "inexact": [],
         "handoff": [],
+        "boundaries": [],
+        "stages": [],
+        "views": [],
+        "judged_handoff": "stream",
         "quality": [],
     }
     return Audit(**(nothing | given))

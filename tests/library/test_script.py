@@ -29,11 +29,12 @@ def test_headers_become_comments() -> None:
     with duckdb.connect() as shell:
         shell.execute(script(CATALOGUE, parts=[]))
         found = shell.execute("SELECT view_name, comment FROM duckdb_views()").fetchall()
+        stored = shell.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall()
         called = shell.execute("SELECT function_name, comment FROM duckdb_functions()").fetchall()
         described = shell.execute(
             "SELECT table_name, column_name, comment FROM duckdb_columns()"
         ).fetchall()
-    assert {(query.name, query.summary) for query in views} <= set(found)
+    assert {(query.name, query.summary) for query in views} <= set(found + stored)
     assert {(query.name, query.summary) for query in macros} <= set(called)
     columns = {(query.name, column.name, column.doc) for query in views for column in query.columns}
     assert columns <= set(described)

@@ -16,7 +16,6 @@ def latency_row(s: Observed) -> Row:
     ttft, tpot, worst, e2e = oracle.ttft(s), oracle.tpot(s), oracle.worst_gap(s), oracle.e2e(s)
     own = {percent: oracle.own_percentile(s, percent) for percent in (50, 90, 99)}
     handoff, (k, source) = oracle.handoff_gap(s), s.handoff
-    stepped = any(gap < 0 for gap in gaps)
     n, m = s["output_tokens"], None if times is None else len(times)
     return {
         **{key: s[key] for key in KEYS},
@@ -36,9 +35,9 @@ def latency_row(s: Observed) -> Row:
         **_interval("tpot", tpot),
         "tpot_n1_ns": _n1(s),
         **_interval("worst_gap", worst),
-        "worst_gap_index": gaps.index(max(gaps)) + 1 if gaps and not stepped else None,
+        "worst_gap_index": oracle.worst_gap_index(s),
         "worst_gap_after_token": oracle.worst_gap_after_token(s),
-        "first_gap_ns": gaps[0] if gaps else None,
+        "first_gap_ns": gaps[0] if gaps and not s.noted("smeared") else None,
         **{f"gap_p{percent}_ns": own[percent].exact for percent in own},
         "gap_percentiles_reason": own[50].reason,
         "second_token_ns": oracle.second_token_ns(s),
@@ -49,10 +48,8 @@ def latency_row(s: Observed) -> Row:
         "last_prefill_token": k,
         "handoff_source": source,
         "handoff_index": oracle.handoff_index(s),
-        "handoff_gap_ns": handoff.exact,
-        "handoff_gap_low_ns": handoff.low,
-        "handoff_gap_reason": handoff.reason,
-        "non_monotonic": stepped,
+        **_interval("handoff_gap", handoff),
+        "non_monotonic": any(gap < 0 for gap in gaps),
         "coalesced": s.noted("coalesced_reads"),
     }
 

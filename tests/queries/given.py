@@ -9,9 +9,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokengap.library import Catalogue
-from tokengap.schema import REJECTS, STREAMS
+from tokengap.library import Catalogue, refresh
+from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store.connect import Declared, Tables, bind
+from tokengap.store.keys import superseding as superseding_of
+from tokengap.store.load import load as load_paths
 
 Row = dict[str, Any]
 
@@ -25,7 +27,8 @@ def stream(
 ) -> Row:
     """A completed stream, sent at 0 by a client, with one token at each time unless stated.
 
-    times: None where deliveries are not known. notes: its quality. Columns left out are NULL.
+    times: None where deliveries are not known. notes: its quality. Columns left out are NULL; `ids`
+    and `labels` may be dicts.
     """
     row: Row = {
         "trace": "t", "request_id": request_id, "attempt": 0, "choice": 0, "vantage": "client",
@@ -36,7 +39,8 @@ def stream(
     if times is not None:
         row |= deliveries(times) | {"output_tokens": len(times)}
     assert facts.keys() <= set(STREAMS.names)
-    return row | facts
+    maps = {name: list(facts[name].items()) for name in ("ids", "labels") if name in facts}
+    return row | facts | maps
 
 
 def deliveries(times: Sequence[int]) -> Row:
@@ -48,6 +52,14 @@ def deliveries(times: Sequence[int]) -> Row:
 
 def reject(line: int, reason: str) -> Row:
     return {"source": "hand:0", "line": line, "reason": reason}
+
+
+def clock(id_: str, reference: str, offset_ns: int, uncertainty_ns: int = 0) -> Row:
+    """How far a clock is ahead of its reference, as a log says it."""
+    return {
+        "id": id_, "reference": reference, "offset_ns": offset_ns, "uncertainty_ns": uncertainty_ns,
+        "how": "pairs", "source": "hand:0",
+    }  # fmt: skip
 
 
 def limits(**limits_ns: int) -> str:
@@ -62,7 +74,8 @@ class Library:
     def __init__(self, con: duckdb.DuckDBPyConnection, catalogue: Catalogue, folder: Path) -> None:
         self.con = con
         self.catalogue = catalogue
-        self._paths = (folder / f"{number}.parquet" for number in count())
+        self._stored = True
+        self._folders = (folder / str(number) for number in count())
 
     def bind(
         self,
@@ -70,14 +83,42 @@ class Library:
         declared: Declared = NOTHING_DECLARED,
         rejects: Iterable[Row] = (),
         superseding: Sequence[tuple[str, str]] = (),
+        clocks: Iterable[Row] = (),
     ) -> None:
         """Show these rows, in this order, and nothing else."""
-        path = next(self._paths)  # a new one, for DuckDB may remember a file by its name
+        path = self._folder() / "part.parquet"
         pq.write_table(pa.Table.from_pylist(list(rows), STREAMS), path)
+        rejected = pa.Table.from_pylist(list(rejects), REJECTS)
+        related = pa.Table.from_pylist(list(clocks), CLOCKS)
+        self._show(Tables([str(path)], rejected, related, superseding), declared)
+
+    def read(self, paths: Iterable[Path], declared: Declared = NOTHING_DECLARED) -> None:
+        """Show what these files hold, and nothing else."""
+        loads = load_paths([str(path) for path in paths], self._folder())
+        tables = Tables(
+            streams=[part.uri for part in loads.parts],
+            clocks=pa.concat_tables(loaded.clocks for loaded in loads.loaded),
+            superseding=superseding_of(loads.parts),
+        )
+        self._show(tables, declared)
+
+    def _folder(self) -> Path:
+        """Make a new one, for DuckDB may remember a file by its name."""
+        folder = next(self._folders)
+        folder.mkdir()
+        return folder
+
+    def _show(self, tables: Tables, declared: Declared) -> None:
         self.con.execute(declared.macros())
         self.restore(LATENCY)
-        rejected = pa.Table.from_pylist(list(rejects), REJECTS)
-        bind(self.con, Tables([str(path)], rejected, superseding=superseding))
+        bind(self.con, tables, declared)
+        # What is stored is about joined views and stages: without any it stays empty.
+        telling = "cardinality(ids) > 0 OR len(stages) > 0 OR len(reported) > 0"
+        found = self.con.execute(f"SELECT count(*) FROM stored_streams WHERE {telling}").fetchone()
+        tells = bool(declared.id_prefixes) or found != (0,)
+        if tells or self._stored:
+            refresh(self.con, self.catalogue)
+        self._stored = tells
 
     def rows(self, relation: str, order: str = "") -> list[Row]:
         """Every row of a relation, or of a call of one."""

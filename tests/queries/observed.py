@@ -48,11 +48,24 @@ class Observed:
         return vantage
 
     @property
+    def part(self) -> str:
+        """Whole, or the half of the request that the one worker in an engine's row did."""
+        prefill, decode = self["prefill_worker"], self["decode_worker"]
+        if self.vantage != "engine" or self["handoff_source"] != "log":
+            return "whole"
+        if prefill is not None and decode is None:
+            return "prefill"
+        return "decode" if decode is not None and prefill is None else "whole"
+
+    @property
     def origin(self) -> str:
         return self.declared.origin or ORIGIN_AT[self.vantage]
 
     @property
     def origin_ns(self) -> int | None:
+        """A decode half's arrival is not the request's."""
+        if self.origin == "arrival" and self.part == "decode":
+            return None
         origin: int | None = self[f"{self.origin}_ns"]
         return origin
 

@@ -22,11 +22,12 @@ def ttft(s: Observed) -> Bounds:
         ("aggregate", s.first_ns is None),
         ("origin_missing", s.origin_ns is None),
         ("non_monotonic", (waited_ns or 0) < 0),
+        ("events_lost", s.lost and s.noted("first_events_lost")),
         ("not_streamed", s.noted("not_streamed")),
     )
     if reason == "ended_early":
         return Bounds(difference(s["stream_close_ns"], s.origin_ns), None, reason)
-    if reason == "not_streamed":
+    if reason in ("not_streamed", "events_lost"):  # it came by then
         return Bounds(0, waited_ns, reason)
     return Bounds(reason=reason) if reason else Bounds(waited_ns, waited_ns)
 
@@ -91,10 +92,16 @@ def _rounded_up(value: Fraction) -> int:
     return -(-value.numerator // value.denominator)
 
 
-def worst_gap_after_token(s: Observed) -> int | None:
-    if not s.gaps or s.split is None or s.lost or min(s.gaps) < 0:
+def worst_gap_index(s: Observed) -> int | None:
+    """The delivery before the longest gap, the first of equal ones."""
+    if not s.gaps or min(s.gaps) < 0 or s.noted("smeared"):
         return None
-    return sum(s.split[: s.gaps.index(max(s.gaps)) + 1])
+    return s.gaps.index(max(s.gaps)) + 1
+
+
+def worst_gap_after_token(s: Observed) -> int | None:
+    index = worst_gap_index(s)
+    return None if index is None or s.split is None or s.lost else sum(s.split[:index])
 
 
 def percentile(values: Sequence[Number], percent: int) -> Fraction:
@@ -114,7 +121,9 @@ def own_percentile(s: Observed, percent: int) -> Bounds:
 
 
 def second_token_ns(s: Observed) -> int | None:
-    if s.backwards or s.lost or s.noted("not_streamed") or not s.times or not s.first_tokens:
+    if s.backwards or s.lost or s.noted("not_streamed") or s.noted("smeared"):
+        return None
+    if not s.times or not s.first_tokens:
         return None
     if s.first_tokens > 1:
         return 0
@@ -171,11 +180,14 @@ def handoff_gap(s: Observed) -> Bounds:
         ("aggregate", m is None),
         ("not_observable", m == 1 or inside),
         ("split_unknown", index is None),
+        ("smeared", s.noted("smeared")),
         ("non_monotonic", gap_ns is not None and gap_ns < 0),
         ("not_observable", gap_ns is not None and gap_ns < BURST_NS),
     )
     if reason == "ended_early":
         return Bounds(s.open_wait_ns if index is not None and index == m else None, None, reason)
+    if reason == "smeared":  # what was spread over tokens was longer
+        return Bounds(gap_ns, None, reason)
     return Bounds(reason=reason) if reason else Bounds(gap_ns, gap_ns)
 
 

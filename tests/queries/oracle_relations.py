@@ -94,13 +94,12 @@ def _stall(r: Request) -> Row:
     shown = min(r.choices, key=slowest_first)
     s, (trace, request_id, attempt, vantage) = shown.s, shown.key
     tpot, worst = oracle.tpot(s), oracle.worst_gap(s)
-    stepped = bool(s.gaps) and min(s.gaps) < 0
     return {
         "trace": trace, "request_id": request_id, "attempt": attempt, "choice": s["choice"],
         "vantage": vantage, "stall": r.stall, "ttft_ns": shown.ttft.exact,
         "tpot_low_ns": tpot.low, "tpot_high_ns": tpot.high,
         "worst_gap_low_ns": worst.low, "worst_gap_high_ns": worst.high,
-        "worst_gap_index": None if stepped or not s.gaps else s.gaps.index(max(s.gaps)) + 1,
+        "worst_gap_index": oracle.worst_gap_index(s),
         "worst_gap_after_token": oracle.worst_gap_after_token(s),
         "deliveries": None if s.times is None else len(s.times),
         "is_handoff": is_worst_gap(s),
@@ -170,7 +169,7 @@ def _ratio(s: Observed) -> Row:
         "trace": s["trace"], "request_id": s["request_id"], "attempt": s["attempt"],
         "choice": s["choice"], "vantage": s.vantage,
         "tpot_low_ns": tpot.low, "tpot_high_ns": tpot.high, "worst_gap_ns": worst,
-        "worst_gap_index": s.gaps.index(max(s.gaps)) + 1,
+        "worst_gap_index": oracle.worst_gap_index(s),
         "worst_gap_after_token": oracle.worst_gap_after_token(s),
         "deliveries": len(s.gaps) + 1,
         "ratio": worst / tpot.high if tpot.high else None,
@@ -206,7 +205,7 @@ def inexact_values(streams: Iterable[Judged]) -> list[Row]:
     return found
 
 
-def quality_notes(rows: Sequence[Row], rejects: Sequence[Row]) -> list[Row]:
+def quality(rows: Sequence[Row], rejects: Sequence[Row]) -> list[Row]:
     noted = sorted({note for row in rows for note in row["quality"]})
     ids = {note: [row["request_id"] for row in rows if note in row["quality"]] for note in noted}
     found = [(note, len(ids[note]), min(ids[note])) for note in noted]

@@ -13,7 +13,9 @@ from tests.queries.given import Row
 from tests.queries.observed import Bounds, Observed
 from tokengap.store.connect import Declared, Window
 
-NO_SUCH_QUANTITY: Final = {"single_token", "no_token", "no_handoff", "inside_ttft"}
+NO_SUCH_QUANTITY: Final = {
+    "single_token", "no_token", "no_handoff", "inside_ttft", "outside_ttft",
+}  # fmt: skip
 LEFT: Final = {"cancelled", "in_flight"}
 OUTERMOST_FIRST: Final = ("client", "gateway", "engine")
 WORST_LAST: Final = (
@@ -85,8 +87,7 @@ class Judged:
 
     @cached_property
     def handoff_gap(self) -> Bounds:
-        found = oracle.handoff_gap(self.s)
-        return Bounds(found.low, found.exact, found.reason)
+        return oracle.handoff_gap(self.s)
 
     def value(self, statistic: str) -> Bounds:
         own: dict[str, Callable[[], Bounds]] = {
@@ -121,8 +122,9 @@ def within(window: Window | None, begun_ns: int | None, ended_ns: int | None) ->
 
 
 def last_attempts(rows: Iterable[Row], declared: Declared) -> list[Judged]:
-    """Streams of last attempts at the vantage that is judged."""
+    """Streams of last attempts at the vantage that is judged; no prefill half, no workload."""
     seen = [Observed(row, declared) for row in rows]
+    seen = [s for s in seen if s.part != "prefill" and s["granularity"] != "workload"]
     seen = [s for s in seen if declared.vantage in (None, s.vantage)]
     outermost = min((s.vantage for s in seen), key=OUTERMOST_FIRST.index, default=None)
     requests: dict[tuple[str, str], list[Observed]] = defaultdict(list)

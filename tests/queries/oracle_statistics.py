@@ -80,7 +80,7 @@ def pooled_gaps(last: Iterable[Judged], window: Window | None) -> pl.DataFrame:
     rows = [
         (gap, j.s.noted("coalesced_reads"))
         for j in last
-        if not j.s.ended
+        if not j.s.ended and not j.s.noted("smeared")
         for gap, end_ns in zip(j.s.gaps, (j.s.times or [])[1:], strict=True)
         if within(window, j.s.origin_ns, end_ns)
     ]
@@ -156,7 +156,5 @@ def is_worst_gap(s: Observed) -> bool | None:
     """Whether the longest gap, the first of equal ones, is the one after token k."""
     if s.handoff[1] == "none":
         return False
-    index = oracle.handoff_index(s)
-    if index is None or not s.gaps or min(s.gaps) < 0:
-        return None
-    return s.gaps.index(max(s.gaps)) + 1 == index
+    index, worst = oracle.handoff_index(s), oracle.worst_gap_index(s)
+    return None if index is None or worst is None else worst == index

@@ -22,6 +22,7 @@ gap_lengths = st.integers(0, 9).flatmap(
     lambda dice: st.sampled_from([1, BURST_NS - 1]) if dice == 0 else long_gaps
 )
 statuses = st.one_of(st.just("completed"), st.sampled_from(STATUSES))
+workers = st.sampled_from([(None, None), (None, None), ("p", "d"), ("p", None), (None, "d")])
 count_sources = st.sampled_from(["usage", "token_ids", "events", "retokenised", None])
 
 
@@ -76,7 +77,10 @@ def rows(draw: st.DrawFn, /, request_id: str = "a", **facts: Any) -> Row:
     row = stream(request_id, None)
     row |= draw(st.one_of(delivered(), delivered(), delivered(), summarised(), whole_bodies()))
     k = draw(st.sampled_from([None, 0, 1, 1, 2, 3, 5]))
+    prefill, decode = draw(workers)
     row |= {
+        "prefill_worker": prefill,
+        "decode_worker": decode,
         "status": draw(statuses),
         "token_count_source": draw(count_sources),
         "last_prefill_token": k,
@@ -98,7 +102,8 @@ def notes(draw: st.DrawFn, gaps: list[int]) -> list[str]:
     bursts = sum(0 <= gap < BURST_NS for gap in gaps)
     found = ["coalesced_reads"] if bursts * 20 > len(gaps) else []
     if draw(st.integers(0, 7)) == 0:
-        found.append(draw(st.sampled_from(["events_lost", "smeared", "count_mismatch"])))
+        noted = ["events_lost", "smeared", "count_mismatch", "events_lost,first_events_lost"]
+        found += draw(st.sampled_from(noted)).split(",")
     return found
 
 
@@ -116,6 +121,8 @@ def populations(draw: st.DrawFn) -> list[Row]:
             for attempt in attempts:
                 clock = draw(st.sampled_from(["c", "c", "e", None]))
                 place = {"vantage": vantage, "attempt": attempt, "clock": clock}
+                if draw(st.integers(0, 7)) == 0:
+                    place |= {"granularity": "workload"}
                 found += [
                     draw(rows(request_id, choice=choice, **keys, **place)) for choice in choices
                 ]

@@ -90,6 +90,13 @@ def with_losses(truth: Truth, data: st.DataObject) -> Row:
     }  # fmt: skip
 
 
+def without_beginning(truth: Truth, data: st.DataObject) -> Row:
+    """The log kept only the latest deliveries."""
+    times = truth.times[data.draw(st.integers(0, len(truth.times) - 1)) :]
+    notes = ["events_lost", "first_events_lost"]
+    return deliveries(times) | {"output_tokens": truth.tokens, "quality": notes}
+
+
 def smeared(truth: Truth, _: st.DataObject) -> Row:
     """The tool shares a gap out evenly over the tokens that end it."""
     gaps = [
@@ -124,6 +131,7 @@ LOGS: dict[Callable[[Truth, st.DataObject], Row], set[str]] = {
     as_a_body: {"ttft", "tpot", "worst_gap", "e2e"},
     buffered: {"worst_gap", "e2e"},  # TTFT is that of the buffer: it is what the user saw
     with_losses: {"ttft", "tpot", "worst_gap", "e2e"},
+    without_beginning: {"ttft", "tpot", "worst_gap", "e2e"},
     smeared: {"ttft", "tpot", "worst_gap", "e2e"},
     cut_off: {"ttft", "e2e"},
 }

@@ -256,7 +256,7 @@ def test_values_that_are_not_exact_are_counted_by_reason(library: Library) -> No
 def test_rejected_records_are_among_the_notes(library: Library) -> None:
     rows = [stream("b", [1], "smeared"), stream("a", [1], "end_not_seen", "smeared")]
     library.bind(rows, rejects=[reject(7, "later"), reject(3, "first")])
-    found = [tuple(row.values()) for row in library.rows("quality_notes")]
+    found = [tuple(row.values()) for row in library.rows("quality")]
     assert found == [
         ("rejected_records", 2, 2, "first"), ("smeared", 2, 2, "a"), ("end_not_seen", 1, 2, "a"),
     ]  # fmt: skip

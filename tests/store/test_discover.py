@@ -51,7 +51,10 @@ def test_what_nothing_recognises_in_a_folder_is_listed(tmp_path: Path) -> None:
     found = discover(logs, scratch=tmp_path)
     assert names(found, logs) == ["a.log"]
     assert [str(stranger) for stranger in found.unrecognised] == [
-        f"{logs}/notes.txt: no known format, looks like text that is not JSON",
+        (
+            f"{logs}/notes.txt: no known format, looks like text that is not JSON, beginning "
+            "'hello'; nearest: fake (but no fake, times)"
+        ),
         (
             f"{logs}/other.json: no known format, looks like JSON with the keys b, fake; "
             "nearest: fake (but no times)"

@@ -84,9 +84,13 @@ def test_a_named_file_of_rejects_only_is_an_error(tmp_path: Path) -> None:
     shown = str(caught.value).splitlines()
     assert "bad.log: not one stream could be read as fake, 4 records were rejected" in shown[0]
     assert "expected: lines of a made-up log" in shown[0]
-    assert [each.strip() for each in shown[1:]] == [
+    assert [each.strip() for each in shown[1:-1]] == [
         f"{bad}:{number}: no line of this log: JSONDecodeError" for number in (1, 2, 3)
     ]
+    assert shown[-1].strip() == (
+        f"{bad}: it does not look like fake, but like text that is not JSON, beginning 'one'; "
+        "nearest: fake (but no fake, times)"
+    )
 
 
 def test_a_file_of_rejects_only_in_a_folder_is_kept_for_the_report(tmp_path: Path) -> None:
