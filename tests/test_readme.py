@@ -4,19 +4,24 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.adapters.reading import read
 from tests.cli.running import tokengap
 from tests.documentation import BLOCKS, README, generated
+from tokengap.adapters import ADAPTERS
+from tokengap.adapters.interface import Adapter, Head
+from tokengap.adapters.source import Source
 
 TEXT = README.read_text("utf-8")
 
 
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
-    assert found is not None
-    return found[1]
+def block(language: str, says: str = "") -> str:
+    """The first block in a language that says something."""
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return next(found for found in blocks if says in found)
 
 
 def test_generated_parts_are_up_to_date() -> None:
@@ -60,9 +65,35 @@ def test_ten_lines_of_a_proxy_write_a_log_that_can_be_judged(
     assert row["ttft_ns"] > 0
 
 
+def test_map_of_the_text_reads_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requests.csv").write_text(block("csv"), "utf-8")
+    (tmp_path / "requests.toml").write_text(block("toml", "[columns]"), "utf-8")
+    command = block("bash", "--map").split()
+    # a: 460 ms on average and 900 ms at worst; b: 25 ms and 30 ms
+    report = tokengap(*command[1:], "--json").json()
+    assert [stall["request_id"] for stall in report["hidden_stalls"]["requests"]] == ["a"]
+    assert (report["counts"]["completed"], report["good"]) == (2, 1)
+
+
+def test_adapter_of_the_text_reads_its_lines(tmp_path: Path) -> None:
+    written: dict[str, Any] = {"__name__": "example"}
+    exec(block("python", "class MyGateway"), written)  # noqa: S102 (the README's own example)
+    adapter: Adapter = written["MyGateway"]()
+    log = tmp_path / "gateway.jsonl"
+    log.write_text('{"id": "a", "sent_us": 0, "token_us": [200000, 210000]}\n{"id": 1}\n', "utf-8")
+    source = Source(str(log), log)
+    assert adapter.sniff(Head(source.head)).matches
+    assert not any(shipped.sniff(Head(source.head)).matches for shipped in ADAPTERS)
+    reading = read(adapter, log)
+    (row,) = reading.rows
+    assert (row["received_ns"], row["first_token_ns"], row["gaps_ns"]) == (0, 2 * 10**8, [10**7])
+    assert [reject.line for reject in reading.intake.rejects] == [2]
+
+
 def test_slo_file_of_the_text_is_read(tmp_path: Path) -> None:
     slo = tmp_path / "slo.toml"
-    slo.write_text(block("toml"), "utf-8")
+    slo.write_text(block("toml", "[limits]"), "utf-8")
     sample = README.parent / "sample_traces" / "tokengap" / "pd_forward_events.jsonl.gz"
     report = tokengap("audit", str(sample), "--slo", str(slo), "--json").json()
     limits = {row["statistic"]: row["limit_ns"] for row in report["objectives"]}

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tokengap.schema import COUNT_SOURCES, STREAMS
+from tokengap.schema import COUNT_SOURCES, GRANULARITIES, STREAMS
 
 COALESCED_GAP_NS: Final = 200_000
 COALESCED_SHARE: Final = 0.05
@@ -26,6 +26,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _USAGE, _TOKEN_IDS, _EVENTS, _RETOKENISED, _REQUESTED = range(len(COUNT_SOURCES))
+_TOKEN, _CHUNK, _AGGREGATE = map(GRANULARITIES.index, ("token", "chunk", "aggregate"))
 
 
 def count_source_code(name: str | None) -> int:
@@ -55,8 +56,10 @@ class Events:
 
 def _per_stream(values: npt.NDArray[Any], offsets: Ints) -> Ints:
     """Sums of `values` over each stream, empty streams included."""
-    running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
-    sums: Ints = running[offsets[1:]] - running[offsets[:-1]]
+    some = np.diff(offsets) > 0
+    sums = np.zeros(len(some), np.int64)
+    if len(values):
+        sums[some] = np.add.reduceat(values, offsets[:-1][some], dtype=np.int64)
     return sums
 
 
@@ -64,12 +67,40 @@ def _offsets(lengths: Ints) -> Ints:
     return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
+def running_times(first_ns: Ints, gaps_ns: Ints, gap_counts: Ints) -> Ints:
+    """Times of the events of streams of which the first event's time and the gaps are known.
+
+    `gaps_ns` holds the gaps of all streams end to end.
+    """
+    heads = _offsets(gap_counts + 1)[:-1]
+    follows = np.ones(len(gaps_ns) + len(heads), bool)
+    follows[heads] = False
+    times_ns = np.zeros(len(follows), np.int64)
+    times_ns[follows] = gaps_ns
+    np.cumsum(times_ns, out=times_ns)
+    times_ns += np.repeat(first_ns - times_ns[heads], gap_counts + 1)
+    return times_ns
+
+
 def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
     """Columns of `streams` that follow from the events, and quality notes per stream."""
+    columns, notes = derive_columns(events)
+    flagged: list[list[str]] = [[] for _ in events.streamed]
+    for note, where in notes.items():
+        for stream in np.flatnonzero(where).tolist():
+            flagged[stream].append(note)
+    return columns, flagged
+
+
+def derive_columns(events: Events) -> tuple[dict[str, pa.Array], dict[str, Bools]]:
+    """Do as `derive`, but give each quality note with the streams that it is true of."""
     sizes = np.diff(events.offsets)
     starts, delivery_offsets = _merge(events)
     deliveries = np.diff(delivery_offsets)
-    total, source, split, per_delivery, mismatch = _count(events, sizes, starts, delivery_offsets)
+    counted = _counted(events, sizes)
+    total, source, split, per_delivery, mismatch = _count(
+        events, counted, sizes, starts, delivery_offsets
+    )
 
     times = events.times_ns[starts]
     follows = np.ones(len(times), dtype=bool)
@@ -86,7 +117,7 @@ def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
     first = np.zeros(len(sizes), dtype=np.int64)
     first[deliveries > 0] = times[delivery_offsets[:-1][deliveries > 0]]
     one_each = split & (_per_stream(per_delivery != 1, delivery_offsets) == 0)
-    only_events = (source == _EVENTS) & (sizes > 0) & ~_counted(events, sizes)
+    only_events = (source == _EVENTS) & (sizes > 0) & ~counted
 
     notes = {
         "non_monotonic": has_gap & (least < 0),
@@ -94,11 +125,8 @@ def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
         "count_mismatch": mismatch,
         "tokens_are_events": only_events,
     }
-    granularity = np.where(
-        ~events.observed,
-        "aggregate",
-        np.where(one_each & ~only_events & (sizes > 0), "token", "chunk"),
-    )
+    granularity = np.where(one_each & ~only_events & (sizes > 0), _TOKEN, _CHUNK)
+    granularity[~events.observed] = _AGGREGATE
     columns = {
         "first_token_ns": pa.array(first, mask=deliveries == 0),
         "gaps_ns": _lists(gaps, gap_offsets, ~events.observed, "gaps_ns"),
@@ -107,16 +135,10 @@ def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
             per_delivery.astype(np.int32), delivery_offsets, ~split | one_each, "token_counts"
         ),
         "output_tokens": pa.array(total.astype(np.int32), mask=total < 0),
-        "token_count_source": pa.array(
-            [COUNT_SOURCES[code] if code >= 0 else None for code in source], pa.string()
-        ),
-        "granularity": pa.array(granularity.tolist(), pa.string()),
+        "token_count_source": _names(COUNT_SOURCES, source),
+        "granularity": _names(GRANULARITIES, granularity),
     }
-    flagged: list[list[str]] = [[] for _ in sizes]
-    for note, where in notes.items():
-        for stream in np.flatnonzero(where):
-            flagged[stream].append(note)
-    return columns, flagged
+    return columns, notes
 
 
 def _merge(events: Events) -> tuple[Ints, Ints]:
@@ -135,10 +157,9 @@ def _counted(events: Events, sizes: Ints) -> Bools:
 
 
 def _count(
-    events: Events, sizes: Ints, starts: Ints, delivery_offsets: Ints
+    events: Events, counted: Bools, sizes: Ints, starts: Ints, delivery_offsets: Ints
 ) -> tuple[Ints, Ints, Bools, Ints, Bools]:
     """N, its source, is the split known, tokens per delivery, do the counts disagree."""
-    counted = _counted(events, sizes)
     summed = _per_stream(events.counts, events.offsets)
     stated = events.totals >= 0
     trusted = stated & (events.totals_source <= _TOKEN_IDS)
@@ -169,6 +190,11 @@ def _count(
     added = np.add.reduceat(events.counts, starts) if len(starts) else bundled
     by_count = np.repeat(use_counts, np.diff(delivery_offsets))
     return total, source, use_counts | use_events, np.where(by_count, added, bundled), mismatch
+
+
+def _names(names: tuple[str, ...], codes: Ints) -> pa.Array:
+    """The names at these places; NULL where a place is negative."""
+    return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
 
 
 def _lists(values: npt.NDArray[Any], offsets: Ints, null: Bools, name: str) -> pa.Array:

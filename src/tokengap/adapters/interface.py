@@ -22,6 +22,7 @@ from tokengap.schema import CLOCKS, REJECTS
 VALUE_LIMIT = 80
 _NAMES_SHOWN: Final = 8
 _LINE_SHOWN: Final = 60
+_JSON: Final = re.compile(rb"\s*(\{|\[\s*[\[{\]\"\dtfn-])")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Head:
     @property
     def is_json(self) -> bool:
         """True if it begins like a JSON object or array."""
-        return self.data.lstrip()[:1] in (b"{", b"[")
+        return _JSON.match(self.data) is not None
 
     @property
     def is_parquet(self) -> bool:
@@ -113,7 +114,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
 
 
-_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:?)|[{}\[\]]', re.DOTALL)
+# A text that the head cuts off is one token to its end: no quote in it begins another.
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*+)(?:"\s*(:?)|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 def _outer_keys(data: bytes) -> Iterator[str]:

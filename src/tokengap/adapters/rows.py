@@ -1,9 +1,10 @@
 """Rows of `streams` in the making, and their way into Arrow."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields
-from itertools import chain
-from typing import Final
+from itertools import accumulate, chain
+from operator import attrgetter
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +75,8 @@ class Stream:
     quality: list[str] = field(default_factory=list)
 
 
-_FACTS: Final = [f.name for f in fields(Stream) if f.name in STREAMS.names]
+_FACTS: Final = [f.name for f in fields(Stream) if f.name in STREAMS.names and f.name != "quality"]
+_facts_of: Final = attrgetter(*_FACTS)
 
 
 def record_batches(streams: Iterable[Stream], trace: str) -> Iterator[pa.RecordBatch]:
@@ -127,18 +129,58 @@ def reported(metric: str, value_ns: int, formula: str) -> dict[str, object]:
 
 def fact_arrays(streams: Sequence[Stream], trace: str) -> dict[str, pa.Array]:
     """The columns of `streams` that do not follow from the events, or that may overrule them."""
-    facts = {name: [getattr(stream, name) for stream in streams] for name in _FACTS}
+    facts: dict[str, Sequence[Any]] = dict(
+        zip(_FACTS, zip(*map(_facts_of, streams), strict=True), strict=True)
+    )
     facts["trace"] = [stream.trace or trace for stream in streams]
     facts["first_token_ns"] = [stream.first_ns for stream in streams]
     facts["granularity"] = [_granularity(stream) for stream in streams]
-    facts["ids"] = [list((stream.ids or {}).items()) for stream in streams]
-    facts["labels"] = [list((stream.labels or {}).items()) for stream in streams]
-    facts["marks"] = [[{"kind": k, "t_ns": t} for k, t in stream.marks] for stream in streams]
-    return {
-        name: pa.array(values, STREAMS.field(name).type)
-        for name, values in facts.items()
-        if name != "quality"
+    nested = {
+        "ids": _maps("ids", facts.pop("ids")),
+        "labels": _maps("labels", facts.pop("labels")),
+        "marks": _marks(facts.pop("marks")),
+        "stages": _entries("stages", facts.pop("stages")),
+        "reported": _entries("reported", facts.pop("reported")),
     }
+    return nested | {n: pa.array(values, STREAMS.field(n).type) for n, values in facts.items()}
+
+
+def _offsets(items: Sequence[Sized]) -> pa.Array:
+    return pa.array(list(accumulate(map(len, items), initial=0)), pa.int32())
+
+
+def _maps(name: str, maps: Sequence[Mapping[str, str] | None]) -> pa.Array:
+    given = [entries or {} for entries in maps]
+    kind = STREAMS.field(name).type
+    keys = pa.array(list(chain.from_iterable(given)), kind.key_type)
+    values = chain.from_iterable(entries.values() for entries in given)
+    items = pa.array(list(values), kind.item_type)
+    return pa.MapArray.from_arrays(_offsets(given), keys, items, kind)
+
+
+def _marks(rows: Sequence[Sequence[tuple[str, int]]]) -> pa.Array:
+    flat = list(chain.from_iterable(rows))
+    return _structs("marks", rows, [[kind for kind, _ in flat], [t_ns for _, t_ns in flat]])
+
+
+def _entries(name: str, rows: Sequence[Sequence[Mapping[str, object]] | None]) -> pa.Array:
+    flat = list(chain.from_iterable(entries for entries in rows if entries))
+    parts = STREAMS.field(name).type.value_type
+    return _structs(name, rows, [[entry.get(part.name) for entry in flat] for part in parts])
+
+
+def _structs(
+    name: str, rows: Sequence[Sequence[object] | None], fields: Sequence[Sequence[object]]
+) -> pa.Array:
+    """A column of lists of structs, from each field of all entries."""
+    kind = STREAMS.field(name).type
+    parts = list(kind.value_type)
+    arrays = [pa.array(field, part.type) for field, part in zip(fields, parts, strict=True)]
+    structs = pa.StructArray.from_arrays(arrays, fields=parts)
+    unknown = pa.array([entries is None for entries in rows], pa.bool_())
+    return pa.ListArray.from_arrays(
+        _offsets([entries or () for entries in rows]), structs, kind, mask=unknown
+    )
 
 
 def _granularity(stream: Stream) -> str | None:
@@ -149,22 +191,25 @@ def _granularity(stream: Stream) -> str | None:
 
 
 def _events(streams: list[Stream]) -> Events:
-    times = [
-        np.asarray(() if stream.times_ns is None else stream.times_ns, np.int64)
-        for stream in streams
-    ]
-    counts = [stream.counts or (0,) * len(t) for stream, t in zip(streams, times, strict=True)]
+    times = [() if stream.times_ns is None else stream.times_ns for stream in streams]
+    counts = [s.counts or (0,) * len(t) for s, t in zip(streams, times, strict=True)]
     totals = [-1 if stream.total_tokens is None else stream.total_tokens for stream in streams]
     return Events(
         offsets=np.cumsum([0, *map(len, times)], dtype=np.int64),
-        times_ns=np.concatenate(times),
-        counts=np.fromiter(chain.from_iterable(counts), np.int64),
+        times_ns=_flat(times),
+        counts=_flat(counts),
         counts_source=np.array([count_source_code(s.counts_source) for s in streams], np.int64),
         totals=np.array(totals, np.int64),
         totals_source=np.array([count_source_code(s.total_source) for s in streams], np.int64),
         observed=np.array([stream.times_ns is not None for stream in streams], bool),
         streamed=np.array([stream.streamed for stream in streams], bool),
     )
+
+
+def _flat(parts: Sequence[Sequence[int] | Ints]) -> Ints:
+    if any(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate([np.asarray(part, np.int64) for part in parts])
+    return np.fromiter(chain.from_iterable(parts), np.int64)
 
 
 def assemble(
@@ -174,9 +219,11 @@ def assemble(
     columns, derived = derive(events)
     quality = [
         sorted({*own, *found, *(() if streamed else ("not_streamed",))})
-        for own, found, streamed in zip(notes, derived, events.streamed, strict=True)
+        for own, found, streamed in zip(notes, derived, events.streamed.tolist(), strict=True)
     ]
-    columns["quality"] = pa.array(quality, STREAMS.field("quality").type)
+    notes_kind = STREAMS.field("quality").type
+    flat = pa.array(list(chain.from_iterable(quality)), notes_kind.value_type)
+    columns["quality"] = pa.ListArray.from_arrays(_offsets(quality), flat, notes_kind)
     columns |= {
         name: pc.coalesce(values, columns[name]) if name in columns else values
         for name, values in facts.items()

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import numpy as np
+import msgspec
 import pyarrow as pa
 
 from tokengap.errors import InputError
@@ -25,7 +25,9 @@ HEAD_BYTES: Final = 1 << 16
 STDIN: Final = "-"
 
 _MAGIC: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_SUFFIXES: Final = (".gz", ".zst", ".jsonl", ".json", ".ndjson", ".log", ".txt")
+_SUFFIXES: Final = (
+    ".gz", ".zst", ".jsonl", ".json", ".ndjson", ".log", ".txt", ".csv", ".tsv", ".parquet",
+)  # fmt: skip
 
 
 _HASHER: Final = ThreadPoolExecutor(1, thread_name_prefix="sha256")
@@ -36,8 +38,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One line without its line break: number from 1, offset in the uncompressed file."""
 
     number: int
@@ -55,11 +56,11 @@ class Block:
 
     def lines(self) -> Iterator[Line]:
         """Every line that is not blank."""
-        number, offset = self.first_line, self.offset
-        for data in self.data.split(b"\n"):
-            if data.strip():
-                yield Line(number, offset, data.removesuffix(b"\r"))
-            number += 1
+        offset = self.offset
+        by_two = b"\r" in self.data
+        for number, data in enumerate(self.data.split(b"\n"), self.first_line):
+            if data and not data.isspace():
+                yield Line(number, offset, data.removesuffix(b"\r") if by_two else data)
             offset += len(data) + 1
 
 
@@ -148,7 +149,7 @@ class Source:
             whole = b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
             yield Block(number, offset, whole)
-            number += int(np.count_nonzero(np.frombuffer(whole, np.uint8) == ord("\n")))
+            number += whole.count(b"\n")
             offset += len(whole)
         if rest:
             yield Block(number, offset, rest)

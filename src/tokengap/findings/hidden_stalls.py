@@ -31,7 +31,8 @@ def hidden_stalls(audit: Audit) -> Iterator[Finding]:
         )
         return
     else:
-        yield Finding("hidden_stalls", "note", f"No request hides a stall ({promise}).")
+        hides = "is seen to hide" if audit.untold else "hides"
+        yield Finding("hidden_stalls", "note", f"No request {hides} a stall ({promise}).")
     if audit.untold:
         yield Finding(
             "hidden_stalls",

@@ -1,14 +1,23 @@
 from tokengap.adapters.shared.clocks import beside_wall
 
 
-def test_the_median_pair_counts_and_the_farthest_bounds_it() -> None:
-    # Wall is ahead by 100, 103 and once, after a pause between the two readings, by 5,100.
-    clock = beside_wall("c", "s", [103, 100, 5_100], "wall - monotonic")
+def test_the_median_pair_counts_and_nine_pairs_of_ten_lie_within_its_uncertainty() -> None:
+    # Once, after a pause between the two readings, wall is ahead by 5,100. The lower of the two in
+    # the middle is 100; the others lie 0, 1, 1, 2, 2, 3, 3, 4, 4 and 5,000 from it.
+    ahead_ns = [97, 104, 100, 98, 5_100, 101, 103, 99, 96, 102]
+    clock = beside_wall("c", "s", ahead_ns, "wall - monotonic")
     assert clock is not None
     assert (clock.id, clock.reference, clock.source) == ("c", "c:wall", "s")
-    assert clock.offset_ns == -103
-    assert clock.uncertainty_ns == 5_100 - 103
-    assert clock.how == "median of 3 pairs wall - monotonic"
+    assert clock.offset_ns == -100
+    assert clock.uncertainty_ns == 4
+    assert clock.how == "median of 10 pairs wall - monotonic; 90 % of them lie within"
+
+
+def test_of_fewer_than_ten_pairs_all_lie_within() -> None:
+    # Nine of ten, rounded up: of three pairs, three.
+    clock = beside_wall("c", "s", [103, 100, 5_100], "")
+    assert clock is not None
+    assert (clock.offset_ns, clock.uncertainty_ns) == (-103, 5_100 - 103)
 
 
 def test_wall_times_keep_every_nanosecond() -> None:

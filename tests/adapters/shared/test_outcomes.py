@@ -1,6 +1,11 @@
 import pytest
 
-from tokengap.adapters.shared.outcomes import error_kind, status_of_exception, status_of_http
+from tokengap.adapters.shared.outcomes import (
+    error_kind,
+    status_of_exception,
+    status_of_http,
+    status_of_reason,
+)
 
 TRACEBACK = """Traceback (most recent call last):
   File "/opt/venv/lib/a.py", line 1, in b
@@ -14,6 +19,19 @@ aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host 127.0.0.1
 )
 def test_429_and_503_refuse_before_any_work(code: int, status: str) -> None:
     assert status_of_http(code) == status
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("Too Many Requests", "rejected"),
+        ("Service Unavailable", "rejected"),
+        ("Internal Server Error", "failed"),
+        ("", "failed"),
+    ],
+)
+def test_so_do_the_words_beside_these_codes(reason: str, status: str) -> None:
+    assert status_of_reason(reason) == status
 
 
 @pytest.mark.parametrize(

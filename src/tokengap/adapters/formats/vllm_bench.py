@@ -6,41 +6,45 @@ time, and the first token comes `itls[0]` later. Failed requests are rows of zer
 was cut in the middle is not told from a whole one: a completed row's end was not seen.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.deliveries import Bools, Events, count_source_code
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
-from tokengap.adapters.rows import Stream, record_batches
-from tokengap.adapters.shared.lines import LineError, decode, shaped, time_ns
-from tokengap.adapters.shared.openai import Count
+from tokengap.adapters.shared.lines import LineError, time_ns
+from tokengap.adapters.shared.lone_requests import Run, batch
 from tokengap.adapters.shared.outcomes import error_kind, status_of_exception
+from tokengap.adapters.shared.outer_values import outer_values, read
+from tokengap.adapters.shared.parallel_arrays import Entry, Requests, requests, rounded_ns
+from tokengap.adapters.shared.seconds import seconds_ns
 from tokengap.adapters.source import Source
 from tokengap.errors import InputError
-from tokengap.schema import TIME_LIMIT_NS
 
-NS_PER_S: Final = 1_000_000_000
-DETAIL: Final = ("start_times", "ttfts", "itls", "input_lens", "output_lens", "errors")
+START: Final = "start_times"
 QUEUE: Final = "queue_times"
 CHAT: Final = "openai-chat"
 REFUSED: Final = frozenset({"Too Many Requests", "Service Unavailable"})
 
+_ADVICE: Final = "save the run with --save-detailed, by a vLLM that writes `start_times`"
 
-class Row(msgspec.Struct):
+
+class Row(Entry, kw_only=True):
     """One request; seconds."""
 
     start_times: float
-    ttfts: float
-    itls: list[float]
-    input_lens: Count
-    output_lens: Count
-    errors: str
-    queue_times: float | None = None
+    queue_times: float = 0.0
+
+    def check(self) -> None:
+        """LineError also if the request was sent, or planned, at no time."""
+        super().check()
+        sent_ns = seconds_ns(self.start_times, START)
+        time_ns(sent_ns - seconds_ns(self.queue_times, QUEUE), f"{START} - {QUEUE}")
 
 
 class VllmBench:
@@ -68,132 +72,122 @@ class VllmBench:
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """One row per request; InputError if the file lacks the per-request arrays."""
         for source in sources:
-            yield from record_batches(_streams(source, intake), intake.trace)
+            yield from _read(source, intake)
 
 
-def _streams(source: Source, intake: Intake) -> Iterator[Stream]:
+def _read(source: Source, intake: Intake) -> Iterator[pa.RecordBatch]:
     runs = _runs(source)
-    record = 0
-    for number, run in enumerate(runs, 1):
+    first = 0
+    for number, values in enumerate(runs, 1):
         suffix = f".{number}" if len(runs) > 1 else ""
-        columns = _columns(run, source.name)
-        for index, values in enumerate(zip(*columns.values(), strict=True)):
-            try:
-                row = shaped(dict(zip(columns, values, strict=True)), Row)
-                stream = _request(row, run)
-            except LineError as error:
-                intake.reject(source, record, error.reason, error.field, error.value)
-            else:
-                stream.request_id = str(index)
-                stream.source = f"{intake.source_id(source)}:{record}"
-                stream.clock = f"{intake.source_id(source)}{suffix}"
-                stream.trace = f"{intake.trace}{suffix}"
-                yield stream
-            record += 1
+        refuse = partial(_refuse, source, intake, first)
+        try:
+            found = requests(values, _ADVICE, refuse, Row)
+        except LineError as error:
+            raise InputError(f"{source.name}: {error.reason}") from error
+        source_id = intake.source_id(source)
+        run = Run(source_id, f"{intake.trace}{suffix}", first, _labels(values))
+        yield _rows(found, run, values, clock=f"{source_id}{suffix}")
+        first += found.entries
 
 
-def _runs(source: Source) -> list[dict[str, Any]]:
+def _refuse(source: Source, intake: Intake, first: int, row: int, error: LineError) -> None:
+    intake.reject(source, first + row, error.reason, error.field, error.value)
+
+
+def _runs(source: Source) -> list[dict[str, msgspec.Raw]]:
     """Decode the run in the file, or the runs that `--append-result` wrote, one a line."""
     data = source.read()
     try:
-        return [decode(data, non_finite=True)]
+        return [outer_values(data)]
     except LineError as error:
         lines = [line for line in data.splitlines() if line.strip()]
         with suppress(LineError):
             if len(lines) > 1:
-                return [decode(line, non_finite=True) for line in lines]
+                return [outer_values(line) for line in lines]
         raise InputError(
             f"{source.name}: {error.reason}; expected one JSON object per run, as "
             "`vllm bench serve --save-result --save-detailed` writes it"
         ) from error
 
 
-def _columns(run: dict[str, Any], name: str) -> dict[str, list[Any]]:
-    """Return the arrays of the run, one entry per request in each."""
-    if missing := [column for column in DETAIL if column not in run]:
-        raise InputError(
-            f"{name}: {', '.join(missing)} missing, so it holds no gap of any request; save the "
-            "run with --save-detailed, by a vLLM that writes `start_times`"
-        )
-    columns: dict[str, Any] = {c: run[c] for c in (*DETAIL, QUEUE) if c in run}
-    if wrong := [column for column, values in columns.items() if not isinstance(values, list)]:
-        raise InputError(
-            f"{name}: {', '.join(wrong)}: an array with one entry per request expected"
-        )
-    if len({len(values) for values in columns.values()}) > 1:
-        lengths = ", ".join(f"{column} {len(values)}" for column, values in columns.items())
-        raise InputError(f"{name}: arrays of unequal length ({lengths}): the file is damaged")
-    return columns
+def _labels(values: Mapping[str, msgspec.Raw]) -> dict[str, str]:
+    named = {name: read(values, name, str) for name in ("backend", "label")}
+    return {name: value for name, value in named.items() if value is not None}
 
 
-def _request(row: Row, run: dict[str, Any]) -> Stream:
-    """Make the row's stream; request id, source and clock are the caller's to add."""
-    sent_ns = _ns(row.start_times, "start_times")
-    chunks_ns = _chunks_ns(row, sent_ns)
-    status, kind = _status(row, seen=len(chunks_ns) > 0)
-    stream = Stream(
-        request_id="",
-        source="",
-        status=status,
-        error_kind=kind,
-        clock_kind="monotonic",
-        times_ns=chunks_ns,
-        model=_text(run.get("model_id")),
-        labels={k: v for k in ("backend", "label") if (v := _text(run.get(k))) is not None},
-        prompt_tokens=row.input_lens,
-        sent_ns=sent_ns,
-    )
-    if row.queue_times is not None:
-        planned_ns = sent_ns - _ns(row.queue_times, QUEUE)
-        stream.planned_ns = time_ns(planned_ns, f"start_times - {QUEUE}")
-    if run.get("endpoint_type") == CHAT and len(chunks_ns):
-        stream.marks = [("role", int(chunks_ns[0]))]
-        stream.times_ns = chunks_ns[1:]
-    _fill_total(stream, row)
-    return stream
+def _rows(
+    found: Requests, run: Run, values: Mapping[str, msgspec.Raw], clock: str
+) -> pa.RecordBatch:
+    sent_ns = rounded_ns(found.others_s[START])
+    times_ns = found.event_times_ns() + np.repeat(sent_ns, np.diff(found.offsets))
+    has_role = found.begun & (read(values, "endpoint_type", str) == CHAT)
+    statuses, kinds = _outcomes(found)
+    completed = np.array([status == "completed" for status in statuses], bool)
+    facts = {
+        "clock": clock,
+        "status": statuses,
+        "error_kind": kinds,
+        "model": read(values, "model_id", str),
+        "prompt_tokens": found.input_lens,
+        "sent_ns": pa.array(sent_ns),
+        "planned_ns": _planned_ns(found),
+        "marks": _role_marks(found, has_role, times_ns),
+    }
+    notes = {"end_not_seen": completed, "sentinel_dropped": ~completed}
+    events = _events(found, has_role, times_ns, completed)
+    return batch(run, found.rows, events, facts, notes)
 
 
-def _ns(seconds: float, field: str) -> int:
-    if not abs(seconds * NS_PER_S) <= TIME_LIMIT_NS:  # NaN is not either
-        raise LineError(f"{field}: seconds expected", field, seconds)
-    return round(seconds * NS_PER_S)
+def _planned_ns(found: Requests) -> pa.Array | None:
+    if QUEUE not in found.others_s:
+        return None
+    return pa.array(rounded_ns(found.others_s[START]) - rounded_ns(found.others_s[QUEUE]))
 
 
-def _chunks_ns(row: Row, sent_ns: int) -> Ints:
-    """Return the times of all chunks; [] where the zeros of a failed row stand for none."""
-    ttft_ns = _ns(row.ttfts, "ttfts")
-    if ttft_ns < 0 or (ttft_ns == 0 and row.itls):
-        raise LineError("ttfts: a time above 0 expected", "ttfts", row.ttfts)
-    if ttft_ns == 0:
-        return np.zeros(0, np.int64)
-    gaps_s = np.array(row.itls, np.float64)
-    longest_ns = float(np.abs(gaps_s).max(initial=0)) * NS_PER_S
-    if not abs(sent_ns) + ttft_ns + longest_ns * len(gaps_s) <= TIME_LIMIT_NS:
-        raise LineError("itls: seconds expected", "itls")
-    gaps_ns = np.rint(gaps_s * NS_PER_S).astype(np.int64)
-    return sent_ns + ttft_ns + np.concatenate(([0], np.cumsum(gaps_ns)))
+def _outcomes(found: Requests) -> tuple[list[str], list[str | None]]:
+    known = {error: _outcome(error) for error in set(found.errors)}
+    outcomes = [
+        known[error] if error or begun else ("failed", "no_first_token")
+        for error, begun in zip(found.errors, found.begun.tolist(), strict=True)
+    ]
+    return [status for status, _ in outcomes], [kind for _, kind in outcomes]
 
 
-def _status(row: Row, *, seen: bool) -> tuple[str, str | None]:
-    if not row.errors:
-        return ("completed", None) if seen else ("failed", "no_first_token")
-    kind = error_kind(row.errors)
+def _outcome(error: str) -> tuple[str, str | None]:
+    if not error:
+        return "completed", None
+    kind = error_kind(error)
     return "rejected" if kind in REFUSED else status_of_exception(kind), kind
 
 
-def _fill_total(stream: Stream, row: Row) -> None:
-    """`output_lens` is server usage or a recount, and the file does not say which.
+def _role_marks(found: Requests, has_role: Bools, times_ns: Any) -> list[list[dict[str, Any]]]:
+    marks: list[list[dict[str, Any]]] = [[] for _ in found.rows]
+    first_ns = times_ns[found.offsets[:-1][has_role]]
+    for row, t_ns in zip(np.flatnonzero(has_role).tolist(), first_ns.tolist(), strict=True):
+        marks[row] = [{"kind": "role", "t_ns": t_ns}]
+    return marks
 
-    Usage cannot be less than one token per chunk. A 0 beside a failure is a default value.
+
+def _events(found: Requests, has_role: Bools, times_ns: Any, completed: Bools) -> Events:
+    """Return the events that carry tokens, and how many tokens each request had.
+
+    `output_lens` is server usage or a recount, and the file does not say which. Usage cannot be
+    less than one token per chunk. A 0 beside a failure is a default value.
     """
-    events = 0 if stream.times_ns is None else len(stream.times_ns)
-    completed = stream.status == "completed"
-    if completed or row.output_lens:
-        usage = completed and row.output_lens >= events
-        stream.total_tokens = row.output_lens
-        stream.total_source = "usage" if usage else "retokenised"
-    stream.quality.append("end_not_seen" if completed else "sentinel_dropped")
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    carries = np.ones(len(times_ns), bool)
+    carries[found.offsets[:-1][has_role]] = False
+    sizes = np.diff(found.offsets) - has_role
+    usage = completed & (found.output_lens >= sizes)
+    known = completed | (found.output_lens > 0)
+    sources = np.where(usage, *map(count_source_code, ("usage", "retokenised")))
+    return Events(
+        offsets=np.concatenate(([0], np.cumsum(sizes))),
+        times_ns=times_ns[carries],
+        counts=np.zeros(int(sizes.sum()), np.int64),
+        counts_source=np.full(len(sizes), count_source_code("events")),
+        totals=np.where(known, found.output_lens, -1),
+        totals_source=np.where(known, sources, -1),
+        observed=np.ones(len(sizes), bool),
+        streamed=np.ones(len(sizes), bool),
+    )

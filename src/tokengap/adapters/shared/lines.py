@@ -9,13 +9,15 @@ which names the key.
 import json
 import re
 from collections import Counter
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from tokengap.schema import TIME_LIMIT_NS
 
 COUNT_LIMIT: Final = 2**31 - 1
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 _ESCAPED_COLON: Final = re.compile(rb"\\u003a", re.IGNORECASE)
 _PATH: Final = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
@@ -40,11 +42,11 @@ def decode(data: bytes, *, non_finite: bool = False) -> dict[str, Any]:
     """
     try:
         record = msgspec.json.decode(data)
-        suspect = isinstance(record, dict) and _may_repeat_a_key(data, record)
+        suspect = isinstance(record, dict) and may_repeat_a_key(data, record)
     except RecursionError:
         raise LineError("nested too deeply to be a log record") from None
     except (msgspec.MsgspecError, ValueError) as error:
-        if not non_finite:
+        if not (non_finite and (b"NaN" in data or b"Infinity" in data)):
             raise LineError(f"not JSON: {error}") from error
         record = _decode_slowly(data)
         suspect = False
@@ -55,12 +57,26 @@ def decode(data: bytes, *, non_finite: bool = False) -> dict[str, Any]:
     return record
 
 
-def _may_repeat_a_key(data: bytes, record: dict[str, Any]) -> bool:
+def may_repeat_a_key(data: bytes, record: object = msgspec.UNSET) -> bool:
+    """Whether an object in `data`, which is JSON, may have a key twice.
+
+    record: what was decoded from it, if that is at hand; encoded, it must not have more keys.
+    """
     try:
+        record = msgspec.json.decode(data) if record is msgspec.UNSET else record
         kept = msgspec.json.encode(record).count(b":")
-    except OverflowError:  # integers beyond 64 bits cannot be encoded
+    except (OverflowError, msgspec.ValidationError):  # numbers beyond 64 bits, or beyond a double
         return True
-    return kept != data.count(b":") or _ESCAPED_COLON.search(data) is not None
+    if kept != data.count(b":"):
+        return True
+    # To look for one byte takes a tenth of looking for several.
+    return b"\\" in data and b"\\u003" in data and _ESCAPED_COLON.search(data) is not None
+
+
+def refuse_repeated_keys(data: bytes) -> None:
+    """LineError if an object in `data`, which is JSON, has a key twice."""
+    if may_repeat_a_key(data):
+        _decode_slowly(data)
 
 
 def _decode_slowly(data: bytes) -> Any:
@@ -101,6 +117,13 @@ def time_ns(value: object, field: str) -> int:
     if type(value) is int and -TIME_LIMIT_NS <= value <= TIME_LIMIT_NS:
         return value
     raise LineError(f"{field}: whole nanoseconds below 2^62 expected", field, value)
+
+
+def times_ns(values: list[Any], field: str) -> list[int]:
+    """Do as `time_ns` for each of them."""
+    if set(map(type, values)) == {int} and max(map(abs, values)) <= TIME_LIMIT_NS:
+        return values
+    return [time_ns(value, field) for value in values]
 
 
 def optional_time_ns(value: object, field: str) -> int | None:

@@ -26,6 +26,9 @@ class Part(IntEnum):
     ANSWER = 4
 
 
+_NOTHING, _EMPTY, _REASONING, _TOOL, _ANSWER = Part  # looking a member up takes long in a loop
+
+
 class PromptDetails(msgspec.Struct, gc=False):
     """Part of `usage`."""
 
@@ -53,7 +56,7 @@ class ToolCall(msgspec.Struct, gc=False):
     function: Function | None = None
 
 
-class Delta(msgspec.Struct):
+class Delta(msgspec.Struct, gc=False):
     """New text of a chat choice; servers differ in the name of the reasoning field."""
 
     role: Any = None
@@ -68,20 +71,20 @@ class Delta(msgspec.Struct):
     def part(self) -> Part:
         """The most final kind of text in it."""
         if self.content or self.refusal:
-            return Part.ANSWER
+            return _ANSWER
         if self.reasoning_content or self.reasoning:
-            return Part.REASONING
+            return _REASONING
         if any(call.name or call.arguments for call in self._calls()):
-            return Part.TOOL
+            return _TOOL
         texts = (self.content, self.reasoning_content, self.reasoning)
-        return Part.EMPTY if "" in texts else Part.NOTHING
+        return _EMPTY if "" in texts else _NOTHING
 
     def _calls(self) -> list[Function]:
         calls = [call.function for call in self.tool_calls or () if call.function]
         return [*calls, self.function_call] if self.function_call else calls
 
 
-class Choice(msgspec.Struct):
+class Choice(msgspec.Struct, gc=False):
     """One choice's share of an event."""
 
     index: Count = 0
@@ -103,11 +106,11 @@ class Choice(msgspec.Struct):
         if chat is not None:
             return chat.part
         if self.text:
-            return Part.ANSWER
-        return Part.NOTHING if self.text is None else Part.EMPTY
+            return _ANSWER
+        return _NOTHING if self.text is None else _EMPTY
 
 
-class Payload(msgspec.Struct):
+class Payload(msgspec.Struct, gc=False):
     """One event, or one body. `choices` is empty on a usage event and missing on an error."""
 
     id: Any = None

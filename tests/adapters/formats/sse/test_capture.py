@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.both_ways import both_ways, spoilt
 from tests.adapters.reading import SAMPLES, Reading, Row, marks, read, read_lines, times
 from tokengap.adapters.formats.sse.capture import Sse
 from tokengap.adapters.interface import Head
@@ -388,3 +389,16 @@ def test_the_wall_offset_of_a_capture_is_known_to_microseconds(name: str) -> Non
     (clock,) = sample(name).intake.clocks
     assert clock.uncertainty_ns is not None
     assert clock.uncertainty_ns < 3_000
+
+
+def test_reading_in_bulk_and_line_by_line_agree_on_whatever_is_written(tmp_path: Path) -> None:
+    lines: list[object] = []
+    for place in range(4):
+        begin: list[Line] = [request(0, "@id@"), line("headers", 5, "@id@", status=200)]
+        begin += [token(40, 0, "@id@"), token(50, 1, "@id@"), end(60, "done", "@id@")]
+        for number, text in enumerate(spoilt(begin[place])):
+            exchange = [*map(json.dumps, begin[:place]), text, *map(json.dumps, begin[place + 1 :])]
+            lines += [each.replace("@id@", f"r{place}-{number}") for each in exchange]
+    reading = both_ways(Sse(), "tokengap.adapters.formats.sse.entry", tmp_path, lines)
+    assert len(reading.rows) > len(lines) // 10
+    assert len(reading.intake.rejects) > len(lines) // 50

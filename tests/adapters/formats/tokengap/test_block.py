@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.adapters.formats.tokengap.own_log import NASTY_FILES, read_own
 from tests.adapters.reading import Reading
-from tokengap.adapters.formats.tokengap import bulk, jsonl
+from tokengap.adapters.formats.tokengap import jsonl
 from tokengap.adapters.formats.tokengap.bulk import BulkReader
 from tokengap.adapters.formats.tokengap.line import read
+from tokengap.adapters.shared import json_blocks
 
 GOOD = b'{"request_id":"g","t_ns":1,"index":0}'
 
@@ -25,7 +26,7 @@ def knowing_all(columns: pa.Schema, expected: pa.Schema) -> BulkReader:
 
 def both_ways(folder: Path, *lines: object) -> tuple[Reading, Reading]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "LEAF_BYTES", 1)
+        patch.setattr(json_blocks, "LEAF_BYTES", 1)
         patch.setattr(jsonl, "BulkReader", knowing_all)
         in_bulk = read_own(folder, *lines)
         patch.setattr(BulkReader, "_parse", lambda *_: None)
@@ -94,9 +95,9 @@ def test_few_lines_of_a_plain_log_are_read_singly(
         singly.append(data)
         return read(data)
 
-    monkeypatch.setattr("tokengap.adapters.tokengap_block.read", counted)
+    monkeypatch.setattr("tokengap.adapters.formats.tokengap.block.read", counted)
     line = b'{"request_id":"a","index":%d,"t_ns":%d,"kind":"text","model":"m"}'
     reading = read_own(tmp_path, *(line % (n, n) for n in range(20_000)))
     assert reading.intake.rejects == []
     assert [(row["output_tokens"], row["model"]) for row in reading.rows] == [(20_000, "m")]
-    assert len(singly) < 2 * bulk.LEAF_BYTES // len(line)
+    assert len(singly) < 2 * json_blocks.LEAF_BYTES // len(line)

@@ -1,8 +1,7 @@
 """The bulk reader takes no line that a strict reader refuses, and reads the same from it."""
 
 import json
-from collections.abc import Generator, Iterator, Mapping
-from typing import cast
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,9 @@ from hypothesis import example, given, settings
 
 from tests.adapters.formats.tokengap.own_log import NASTY_FILES
 from tokengap.adapters.formats.tokengap import bulk
-from tokengap.adapters.formats.tokengap.bulk import BulkReader, Chunk, in_order
+from tokengap.adapters.formats.tokengap.bulk import BulkReader
+from tokengap.adapters.shared import json_blocks
+from tokengap.adapters.shared.json_blocks import Chunk
 from tokengap.adapters.shared.lines import decode
 from tokengap.adapters.source import Block
 
@@ -72,7 +73,7 @@ def test_what_may_not_be_strict_is_left_to_the_reader_of_single_lines(line: byte
 
 
 def test_one_bad_line_spoils_only_its_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LEAF_BYTES", 100)
+    monkeypatch.setattr(json_blocks, "LEAF_BYTES", 100)
     lines = [b'{"name":"a","t_ns":%d}' % n for n in range(100)]
     lines[50] = b'{"name":"a","t_ns":50.0}'
     found = chunks(b"\n".join(lines) + b"\n")
@@ -89,7 +90,7 @@ def test_one_bad_line_spoils_only_its_piece(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_line_longer_than_any_piece_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "LEAF_BYTES", 10)
+    monkeypatch.setattr(json_blocks, "LEAF_BYTES", 10)
     lines = [b'{"t_ns":1}', b'{"t_ns":1.0,"name":"' + b"x" * 1000 + b'"}', b'{"t_ns":2}']
     found = chunks(b"\n".join(lines) + b"\n")
     held = [[line.data for line in chunk.block.lines()] for chunk in found if chunk.rows is None]
@@ -152,33 +153,6 @@ def test_only_so_many_fields_are_learned() -> None:
     learned = dict.fromkeys(names, 1)
     assert rows(one, learned) is not None
     assert rows(more, learned) is None
-
-
-def test_results_come_in_the_order_of_the_items() -> None:
-    assert list(in_order(lambda n: n * n, range(50))) == [n * n for n in range(50)]
-
-
-def test_an_error_in_a_thread_is_not_lost() -> None:
-    def broken(n: int) -> float:
-        return 1 / (5 - n)
-
-    results = in_order(broken, range(50))
-    with pytest.raises(ZeroDivisionError):
-        list(results)
-
-
-def test_items_are_not_read_far_ahead() -> None:
-    read: list[int] = []
-
-    def items() -> Iterator[int]:
-        for n in range(1000):
-            read.append(n)
-            yield n
-
-    results = cast("Generator[int]", in_order(lambda n: n, items()))
-    next(results)
-    results.close()
-    assert len(read) < 20
 
 
 @settings(max_examples=200, deadline=None)

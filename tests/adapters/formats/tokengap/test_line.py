@@ -4,7 +4,7 @@ import pytest
 
 from tokengap.adapters.formats.tokengap.line import KINDS, Record, read
 from tokengap.adapters.shared.lines import LineError
-from tokengap.schema import TIME_LIMIT_NS
+from tokengap.schema import STAGES, TIME_LIMIT_NS
 
 AGGREGATE = '"aggregate"'
 TOO_LATE = TIME_LIMIT_NS + 1
@@ -81,6 +81,7 @@ def test_a_bad_value_is_named_as_it_is_written(text: str, field: str, value: str
         ('{"request_id":"a","t_ns":1,"labels":"secret"}', "labels"),
         ('{"request_id":"a","times_ns":[1],"marks":[{"kind":"token","t_ns":1}]}', "marks[0].kind"),
         ('{"request_id":"a","times_ns":[1],"stages":[{"start_ns":1}]}', "stages[0]"),
+        ('{"request_id":"a","t_ns":1,"stages":{"name":"queue"}}', "stages"),
         ('{"request_id":"a","t_ns":1,"t_ns":1}', "t_ns"),
         ('{"request_id":"a","t_ns":1,"\\u0074_ns":2}', "t_ns"),
         ('{"request_id":"a","t_ns":1,"other":{"x":1,"x":1}}', "x"),
@@ -106,6 +107,51 @@ def test_what_is_not_one_object_is_refused(text: str) -> None:
 def test_an_unknown_kind_is_told_all_the_known_ones() -> None:
     reason = error_of('{"request_id":"a","t_ns":1,"kind":"x"}').reason
     assert all(kind in reason for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("stage", "field"),
+    [
+        ('{"name":"wait","duration_ns":1}', ".name"),
+        ('{"name":"queue\\n","duration_ns":1}', ".name"),
+        ('{"name":"queue"}', ""),
+        ('{"name":"queue","duration_ns":null}', ""),
+        ('{"name":"queue","duration_ns":-1}', ""),
+        ('{"name":"queue","duration_ns":1.0}', ".duration_ns"),
+        ('{"name":"queue","start_ns":1}', ""),
+        ('{"name":"queue","end_ns":1,"duration_ns":1}', ""),
+        ('{"name":"queue","start_ns":1,"end_ns":4,"duration_ns":2}', ".duration_ns"),
+        ('{"name":"queue","duration_ns":1,"clock":"c"}', ".clock"),
+        ('{"name":"queue","start_ns":1,"end_ns":4,"worker":0}', ".worker"),
+        ('{"name":"queue","duration_ns":1,"wrker":"p"}', ""),
+    ],
+)
+def test_a_stage_is_an_interval_or_a_duration(stage: str, field: str) -> None:
+    good = '{"name":"queue","duration_ns":0}'
+    for head in ('"t_ns":1', '"times_ns":[1]'):
+        error = error_of(f'{{"request_id":"a",{head},"stages":[{good},{stage}]}}')
+        assert (error.field, error.value) == (f"stages[1]{field}", None)
+        read(f'{{"request_id":"a",{head},"stages":[{good}]}}'.encode())
+
+
+def test_an_unknown_stage_is_told_all_the_known_ones() -> None:
+    reason = error_of('{"request_id":"a","t_ns":1,"stages":[{"name":"x","duration_ns":1}]}').reason
+    assert all(stage in reason for stage in STAGES)
+
+
+@pytest.mark.parametrize(
+    ("reported", "field"),
+    [
+        ('{"metric":"ttft","value_ns":5}', ""),
+        ('{"metric":"ttft","value_ns":5,"formula":""}', ".formula"),
+        ('{"metric":"","value_ns":5,"formula":"f"}', ".metric"),
+        ('{"metric":"ttft","value_ns":5.0,"formula":"f"}', ".value_ns"),
+        ('{"metric":"ttft","value_ns":5,"formula":"f","unit":"ms"}', ""),
+    ],
+)
+def test_a_reported_number_has_its_formula(reported: str, field: str) -> None:
+    error = error_of(f'{{"request_id":"a","t_ns":1,"reported":[{reported}]}}')
+    assert (error.field, error.value) == (f"reported[0]{field}", None)
 
 
 def test_null_is_like_not_given() -> None:

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from tokengap.adapters.formats.sse.exchange import Entry, Exchange
+from tokengap.adapters.formats.sse.entry import Entries, Entry, read_entries
+from tokengap.adapters.formats.sse.exchange import Exchange
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
 from tokengap.adapters.rows import Stream, record_batches
 from tokengap.adapters.shared.clocks import beside_wall
-from tokengap.adapters.shared.lines import LineError, decode, shaped, time_ns
-from tokengap.adapters.shared.openai import asked_model, asked_tokens
-from tokengap.adapters.source import Line, Source
+from tokengap.adapters.shared.lines import LineError, time_ns
+from tokengap.adapters.shared.requests import body_in
+from tokengap.adapters.shared.threads import in_order
+from tokengap.adapters.source import Source
 
 
 class Capture:
@@ -34,17 +36,9 @@ class Capture:
 
     def streams(self) -> Iterator[Stream]:
         """Yield every stream as its request ends, then those that never did."""
-        for line in self._source.lines():
-            entry = None
-            try:
-                entry = shaped(decode(line.data), Entry)
-                ended = self._take(entry, line)
-            except LineError as error:
-                self._intake.reject(self._source, line, error.reason, error.field, error.value)
-                self._note_loss(entry)
-            else:
-                if ended is not None:
-                    yield from ended.streams()
+        for pieces in in_order(read_entries, self._source.blocks()):
+            for entries in pieces:
+                yield from self._ended(entries)
         for exchange in self._open.values():
             for stream in exchange.streams():
                 if stream.status == "in_flight":  # it was still waiting at the last line
@@ -52,7 +46,22 @@ class Capture:
                 yield stream
         self._report_clock()
 
-    def _take(self, entry: Entry, line: Line) -> Exchange | None:
+    def _ended(self, entries: Entries) -> Iterator[Stream]:
+        """Read some lines; yield the streams of every attempt that they end."""
+        for number, entry in entries:
+            try:
+                if isinstance(entry, LineError):
+                    raise entry
+                ended = self._take(entry, number)
+            except LineError as error:
+                line = entries.line(number)
+                self._intake.reject(self._source, line, error.reason, error.field, error.value)
+                self._note_loss(None if isinstance(entry, LineError) else entry)
+            else:
+                if ended is not None:
+                    yield from ended.streams()
+
+    def _take(self, entry: Entry, line: int) -> Exchange | None:
         """Return the attempt this line ends, if any."""
         if entry.kind == "note":
             return None
@@ -67,7 +76,7 @@ class Capture:
         return self._open.pop(entry.request_id) if entry.kind == "end" else None
 
     def _replace(
-        self, before: Exchange | None, entry: Entry, t_ns: int, line: Line
+        self, before: Exchange | None, entry: Entry, t_ns: int, line: int
     ) -> Exchange | None:
         """Open the request; return the attempt of the same id that was still open."""
         if before is not None and before.request.sent_ns == t_ns:
@@ -78,19 +87,20 @@ class Capture:
             before.outcome = before.outcome or "eof"
         return before
 
-    def _begin(self, entry: Entry, t_ns: int, line: Line) -> Exchange:
+    def _begin(self, entry: Entry, t_ns: int, line: int) -> Exchange:
         if entry.t_unix_ns is not None:
             ahead_ns = time_ns(entry.t_unix_ns, "t_unix_ns") - t_ns
             self._wall_ahead_ns.append(time_ns(ahead_ns, "t_unix_ns - t_ns"))
+        asked = body_in(entry.body)
         exchange = self._exchange(entry.request_id or "", line)
         exchange.request.sent_ns = t_ns
-        exchange.request.model = asked_model(entry.body)
-        exchange.request.requested_output_tokens = asked_tokens(entry.body)
+        exchange.request.model = asked.model_name
+        exchange.request.requested_output_tokens = asked.tokens
         if entry.url_path is not None:
             exchange.request.labels = {"path": entry.url_path}
         return exchange
 
-    def _begin_unseen(self, request_id: str, line: Line) -> Exchange:
+    def _begin_unseen(self, request_id: str, line: int) -> Exchange:
         """Begin a request that the capture joined under way: what came before is not known."""
         if self._attempts[request_id]:
             raise LineError(
@@ -100,12 +110,12 @@ class Capture:
         exchange.note("events_lost")
         return exchange
 
-    def _exchange(self, request_id: str, line: Line) -> Exchange:
+    def _exchange(self, request_id: str, line: int) -> Exchange:
         attempt = self._attempts[request_id]
         self._attempts[request_id] += 1
         request = Stream(
             request_id=request_id,
-            source=f"{self._clock}:{line.number}",
+            source=f"{self._clock}:{line}",
             status="in_flight",
             attempt=attempt,
             clock=self._clock,

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
+from tokengap.adapters.formats.sse.entry import Entry
 from tokengap.adapters.rows import Stream
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.openai import parse
@@ -15,21 +14,6 @@ from tokengap.adapters.shared.transcript import Transcript
 HTTP_ERROR: Final = 400
 ENDED: Final = {"done": "completed", "eof": "truncated", "cancelled": "cancelled"}
 OUTCOMES: Final = (*ENDED, "http_error", "exception")
-
-
-class Entry(msgspec.Struct):
-    """One line."""
-
-    kind: str
-    request_id: str | None = None
-    t_ns: Any = None
-    t_unix_ns: Any = None
-    url_path: str | None = None
-    body: Any = None
-    status: int | None = None
-    seq: int | None = None
-    raw: str = ""
-    outcome: str | None = None
 
 
 @dataclass(slots=True)
@@ -47,22 +31,22 @@ class Exchange:
         match entry.kind:
             case "data":
                 if self._is_new(entry, t_ns):
-                    self.transcript.add(t_ns, entry.raw)
+                    self.transcript.add(t_ns, entry.text)
             case "line":
                 if self._is_new(entry, t_ns):
-                    comment = entry.raw.startswith(":")
+                    comment = entry.text.startswith(":")
                     self.transcript.mark("keepalive" if comment else "line", t_ns)
             case "headers":
                 self.http_status = entry.status
                 self.transcript.mark("headers", t_ns)
             case "body":
-                self._take_body(entry.raw, t_ns)
+                self._take_body(entry.text, t_ns)
             case "cancel":
                 self._close("cancelled", t_ns)
                 self.transcript.mark("cancel", t_ns)
             case "exception":
                 self._close("exception", t_ns)
-                self.request.error_kind = error_kind(entry.raw)
+                self.request.error_kind = error_kind(entry.text)
                 self.transcript.mark("exception", t_ns)
             case "end":
                 self._end(entry.outcome, t_ns)

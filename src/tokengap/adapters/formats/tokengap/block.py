@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from tokengap.adapters.formats.tokengap.bulk import BulkReader, Chunk
+from tokengap.adapters.formats.tokengap.bulk import BulkReader
 from tokengap.adapters.formats.tokengap.events import (
     NOT_SAID,
     EventColumns,
@@ -17,6 +17,7 @@ from tokengap.adapters.formats.tokengap.events import (
     sort_out,
 )
 from tokengap.adapters.formats.tokengap.line import FACTS, Record, read
+from tokengap.adapters.shared.json_blocks import Chunk
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.source import Block, Line
 

@@ -5,7 +5,7 @@ Two kinds of line, in any mix and any order, also over several files:
 - an event, with `request_id` and `t_ns`: a token, or something else that happened;
 - a whole stream, with `request_id` and `times_ns`.
 
-`tokengap_line.Record` has every field. A line that breaks the format, or contradicts an earlier
+`line.Record` has every field. A line that breaks the format, or contradicts an earlier
 one, is quarantined alone. Lines belong together by request, attempt, choice and vantage:
 
 - A line that carries no token and names no choice speaks of all choices of its attempt; one that
@@ -30,14 +30,15 @@ import numpy as np
 import pyarrow as pa
 
 from tokengap.adapters.formats.tokengap.block import Found, read_block
-from tokengap.adapters.formats.tokengap.bulk import BulkReader, in_order
+from tokengap.adapters.formats.tokengap.bulk import BulkReader
 from tokengap.adapters.formats.tokengap.events import COLUMNS, FURTHER, EventColumns
 from tokengap.adapters.formats.tokengap.facts import END_KINDS, says_how_it_ended
 from tokengap.adapters.formats.tokengap.late import LateRejects
 from tokengap.adapters.formats.tokengap.order import ORDER
-from tokengap.adapters.formats.tokengap.spill import GROUP, Spill
 from tokengap.adapters.formats.tokengap.streams import Call, streams_batch
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
+from tokengap.adapters.shared.spill import GROUP, Spill
+from tokengap.adapters.shared.threads import in_order
 from tokengap.adapters.source import Source
 
 BATCH_EVENTS: Final = 1 << 19

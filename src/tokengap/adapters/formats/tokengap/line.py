@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from tokengap.adapters.shared.lines import COUNT_LIMIT, LineError, decode, shaped
-from tokengap.schema import COUNT_SOURCES, ORIGINS, STATUSES, TIME_LIMIT_NS, VANTAGES
+from tokengap.schema import COUNT_SOURCES, ORIGINS, STAGES, STATUSES, TIME_LIMIT_NS, VANTAGES
 
 TOKEN_KINDS: Final = ("token", "text", "reasoning", "tool")
 MARK_KINDS: Final = (
@@ -31,6 +31,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "handoff_source": ("log", "none"),
     "clock_kind": ("wall", "monotonic"),
     "granularity": ("aggregate",),
+    "stages.name": STAGES,
 }
 _EVENT_ONLY: Final = frozenset({"kind", "index", "n_tokens"})
 _STREAM_ONLY: Final = frozenset({"granularity", "token_counts", "marks", "last_token_ns"})
@@ -56,10 +57,10 @@ class Mark(msgspec.Struct, omit_defaults=True):
     t_ns: Ns
 
 
-class Stage(msgspec.Struct, omit_defaults=True):
+class Stage(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """A named interval inside the system, or only how long it took."""
 
-    name: str
+    name: Annotated[str, _one_of("stages.name")]
     start_ns: Ns | None = None
     end_ns: Ns | None = None
     duration_ns: Ns | None = None
@@ -67,12 +68,12 @@ class Stage(msgspec.Struct, omit_defaults=True):
     clock: str | None = None
 
 
-class Reported(msgspec.Struct, omit_defaults=True):
-    """A number of the tool's own."""
+class Reported(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A number of the tool's own, and who computes it how."""
 
-    metric: str
+    metric: Annotated[str, Meta(min_length=1)]
     value_ns: Ns
-    formula: str | None = None
+    formula: Annotated[str, Meta(min_length=1)]
 
 
 class Record(msgspec.Struct, omit_defaults=True):
@@ -218,6 +219,20 @@ def _check_facts(record: Record) -> None:
         raise LineError("token_count_source: given without output_tokens", "token_count_source")
     if record.handoff_source == "none" and record.last_prefill_token is not None:
         raise LineError("handoff_source: none, beside a last_prefill_token", "handoff_source")
+    for position, stage in enumerate(record.stages or ()):
+        _check_stage(stage, f"stages[{position}]")
+
+
+def _check_stage(stage: Stage, path: str) -> None:
+    if (stage.start_ns is None) != (stage.end_ns is None):
+        raise LineError(f"{path}: start_ns and end_ns, or neither of them", path)
+    if stage.start_ns is None or stage.end_ns is None:
+        if stage.duration_ns is None or stage.duration_ns < 0:
+            raise LineError(f"{path}: start_ns and end_ns expected, or a duration_ns", path)
+        if stage.clock is not None:
+            raise LineError(f"{path}.clock: a duration alone is on none", f"{path}.clock")
+    elif stage.duration_ns not in (None, stage.end_ns - stage.start_ns):
+        raise LineError(f"{path}.duration_ns: not end_ns - start_ns", f"{path}.duration_ns")
 
 
 def _not_finite(error: LineError, data: bytes) -> LineError:

@@ -15,7 +15,7 @@ from tokengap.schema import VANTAGES
 
 
 class Said(msgspec.Struct):
-    """One such line, `fields` as in `tokengap_line.Record` but only those that are given.
+    """One such line, `fields` as in `line.Record` but only those that are given.
 
     group: number of the attempt; line: number of the line in the call; clock: number, 0 for none;
     choice: None if the line is about all choices of its attempt; digest: stands for the times of a

@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.both_ways import both_ways, spoilt
 from tests.adapters.reading import SAMPLES, Reading, Row, read, read_lines, times
-from tokengap.adapters.formats.aiperf import Aiperf
-from tokengap.adapters.formats.aiperf_raw import AiperfRaw
+from tokengap.adapters.formats.aiperf.profile_export import Aiperf
+from tokengap.adapters.formats.aiperf_raw.profile_export_raw import AiperfRaw
 
 MS = 1_000_000
 WALL_NS = 1_795_951_384_724_246_852
@@ -212,3 +213,13 @@ def test_the_published_records() -> None:
     assert (reject.line, reject.reason) == (1, 'key "time_to_first_token" appears twice')
     (row,) = reading.rows
     assert (row["status"], row["prompt_tokens"]) == ("cancelled", 550)
+
+
+def test_reading_in_bulk_and_line_by_line_agree_on_whatever_is_written(tmp_path: Path) -> None:
+    whole = record({"unread": "a"}, trace_data={"request_send_start_ns": WALL_NS})
+    failed = record(error={"type": "TimeoutError", "code": None}, metrics={})
+    cancelled = record({"was_cancelled": True}, error={"type": "C", "code": 499}, metrics={})
+    lines = [*spoilt(whole), *spoilt(failed), *spoilt(cancelled)]
+    reading = both_ways(Aiperf(), "tokengap.adapters.shared.json_columns", tmp_path, [*lines])
+    assert len(reading.rows) + len(reading.intake.rejects) == len(lines)
+    assert min(len(reading.rows), len(reading.intake.rejects)) > len(lines) // 10

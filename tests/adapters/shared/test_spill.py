@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tokengap.adapters.formats.tokengap import spill
-from tokengap.adapters.formats.tokengap.spill import GROUP, Spill
+from tokengap.adapters.shared import spill
+from tokengap.adapters.shared.spill import GROUP, Spill
 from tokengap.errors import InputError
 
 SCHEMA = pa.schema({GROUP: pa.int32(), "at": pa.int64(), "data": pa.binary()})

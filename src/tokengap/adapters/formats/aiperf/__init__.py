@@ -1,0 +1,1 @@
+"""AIPerf's per-request metrics."""

@@ -1,0 +1,1 @@
+"""AIPerf's raw export: every event of every request."""

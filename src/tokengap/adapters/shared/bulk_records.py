@@ -1,0 +1,139 @@
+"""Many records of one shape at once, decoded as strictly as `Records` does one.
+
+What a decoder of many lines does not see is looked at for all of them together: text that is not
+UTF-8, a line that is not one object, a key that comes twice. Where that is not sure to be right,
+fewer and fewer records are tried, and the last few are decoded one by one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import inspect
+
+from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.interface import Intake
+from tokengap.adapters.shared.fields import Fields, Layout
+from tokengap.adapters.shared.keys import Shapes, rests
+from tokengap.adapters.shared.lines import LineError, may_repeat_a_key
+from tokengap.adapters.shared.record_files import Item, Piece, number_of
+from tokengap.adapters.shared.records import Records
+from tokengap.adapters.source import Line, Source
+
+T = TypeVar("T")
+
+SINGLY: Final = 16
+"""So few records are decoded one by one."""
+
+_PARTS: Final = 16
+_REMEMBERED: Final = 4096
+_BREAK: Final = b"\n"
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Records that could be decoded, and the number of each: its line, or its index."""
+
+    fields: Fields
+    numbers: Ints
+
+
+class BulkRecords(Generic[T]):
+    """Decodes records into structs of the msgspec type `shape`.
+
+    logged: what stands in the file, where that is of another type, and `of`: gives the struct for
+    it; LineError if there is none.
+    """
+
+    def __init__(
+        self,
+        shape: type[msgspec.Struct],
+        logged: type[T] | None = None,
+        of: Callable[[T], msgspec.Struct] | None = None,
+    ) -> None:
+        self._layout = Layout(inspect.type_info(shape))
+        self._of = of
+        self._one: Records[Any] = Records(shape if logged is None else logged)
+        self._many: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+            shape if logged is None else logged
+        )
+        self._shapes = Shapes()
+        self._sure = {b""}
+
+    def decode(self, piece: Piece, source: Source, intake: Intake) -> Decoded:
+        """Return the records of a piece; those that cannot be decoded go to `intake`."""
+        found = self._together(piece.text)
+        if found is not None:
+            records, lines = found
+            return Decoded(self._layout.fields(records), piece.numbers(lines))
+        kept = list(self._narrow(list(piece.items()), source, intake))
+        numbers = np.array([number_of(place) for place, _ in kept], np.int64)
+        return Decoded(self._layout.fields([record for _, record in kept]), numbers)
+
+    def _together(self, text: bytes) -> tuple[Sequence[msgspec.Struct], Ints] | None:
+        """Records of lines, and which lines these are; None if it is not sure that all are good."""
+        if b"\r" in text:
+            text = text.replace(b"\r\n", _BREAK)
+        try:
+            if not text.isascii():
+                text.decode()  # the decoder lets any bytes pass in fields that it skips
+            records: list[Any] = self._many.decode_lines(text)
+            left = rests(text.removesuffix(_BREAK))
+            if self._may_repeat_a_key(text, left):
+                return None
+            structs = records if self._of is None else [*map(self._of, records)]
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+        lines = np.arange(len(left))
+        if b"" in left:
+            lines = lines[[bool(rest) for rest in left]]
+        return (structs, lines) if len(structs) == len(lines) else None
+
+    def _may_repeat_a_key(self, text: bytes, left: Sequence[bytes]) -> bool:
+        """Whether a line may have a key twice, or an object that goes beyond it.
+
+        No object does if each line begins with one and ends with one: within a larger one, there
+        would be a comma between two lines.
+        """
+        new = set(left) - self._sure
+        self._sure.update(rest for rest in new if self._shapes.repeat_no_key(rest))
+        unsure = new - self._sure
+        if not unsure:
+            return False
+        if len(self._sure) > _REMEMBERED:
+            self._sure = {b""}
+        lines = text.split(_BREAK)
+        if any(line and (line[:1] != b"{" or line[-1:] != b"}") for line in lines):
+            return True
+        suspects = compress(lines, [rest in unsure for rest in left])
+        return may_repeat_a_key(b"[%b]" % b",".join(suspects))
+
+    def _narrow(
+        self, items: Sequence[Item], source: Source, intake: Intake
+    ) -> Iterator[tuple[Line | int, msgspec.Struct]]:
+        if len(items) <= SINGLY:
+            yield from self._singly(items, source, intake)
+            return
+        size = -(-len(items) // _PARTS)
+        for begin in range(0, len(items), size):
+            some = items[begin : begin + size]
+            found = self._together(_BREAK.join(data for _, data in some))
+            if found is None:
+                yield from self._narrow(some, source, intake)
+            else:
+                yield from zip((place for place, _ in some), found[0], strict=True)
+
+    def _singly(
+        self, items: Sequence[Item], source: Source, intake: Intake
+    ) -> Iterator[tuple[Line | int, msgspec.Struct]]:
+        for place, data in items:
+            try:
+                record = self._one.decode(data)
+                struct = record if self._of is None else self._of(record)
+            except LineError as error:
+                intake.reject(source, place, error.reason, error.field, error.value)
+            else:
+                yield place, struct

@@ -1,0 +1,79 @@
+"""Rows of requests of which a log holds only durations: each is alone on a clock of its own.
+
+That clock begins when the request was sent, so nothing can be compared across requests.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokengap.adapters.deliveries import Bools, Events, Ints
+from tokengap.adapters.rows import assemble
+from tokengap.adapters.shared.nested import text_maps
+from tokengap.schema import STREAMS
+
+
+@dataclass(frozen=True)
+class Run:
+    """What holds for all requests of a run: its file's short id, and its trace and labels.
+
+    first: what number the run's first request has in the file.
+    """
+
+    source_id: str
+    trace: str
+    first: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def batch(
+    run: Run,
+    rows: Ints,
+    events: Events,
+    facts: Mapping[str, Any],
+    notes: Mapping[str, Bools],
+) -> pa.RecordBatch:
+    """Rows of `streams` of the requests at these places of their run.
+
+    facts: columns of `streams`, each an array, a list with an item per row, or one value for all.
+    notes: quality notes, and the rows that each is true of.
+    """
+    clocks = pc.binary_join_element_wise(run.source_id, _texts(rows + run.first), ":")
+    labels = {k: pa.repeat(value, len(rows)) for k, value in run.labels.items()}
+    columns = {
+        "trace": run.trace,
+        "request_id": _texts(rows),
+        "attempt": 0,
+        "choice": 0,
+        "vantage": "client",
+        "ids": text_maps("ids", {}, len(rows)),
+        "labels": text_maps("labels", labels, len(rows)),
+        "marks": [[]] * len(rows),
+        "clock": clocks,
+        "clock_kind": "monotonic",
+        "sent_ns": 0,
+        "source": clocks,
+        **facts,
+    }
+    noted: list[list[str]] = [[] for _ in range(len(rows))]
+    for note, where in notes.items():
+        for row in where.nonzero()[0].tolist():
+            noted[row].append(note)
+    arrays = {name: _array(name, values, len(rows)) for name, values in columns.items()}
+    return assemble(arrays, events, noted)
+
+
+def _texts(numbers: Ints) -> pa.Array:
+    return pc.cast(pa.array(numbers), pa.string())
+
+
+def _array(name: str, values: Any, rows: int) -> pa.Array:
+    kind = STREAMS.field(name).type
+    if isinstance(values, pa.Array):
+        return values
+    if isinstance(values, list):
+        return pa.array(values, kind)
+    return pa.repeat(pa.scalar(values, kind), rows)

@@ -1,0 +1,60 @@
+"""Request ids where a log may lack one, or give one twice."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from tokengap.adapters.deliveries import Bools, Ints
+
+
+class Names:
+    """Gives the requests of one run their ids, each only once: a row's key must be unique.
+
+    A server that does not count its answers sends the same id with each of them.
+    """
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def name(self, logged: str | None, index: int) -> str:
+        """Return the logged id; where it is missing, the index; where it is taken, both."""
+        name = logged or str(index)
+        if name in self._given:
+            name = f"{name}#{index}"
+        self._given.add(name)
+        return name
+
+    def names(
+        self, logged: Sequence[str | None], indices: Ints, good: Bools
+    ) -> Sequence[str | None] | None:
+        """Return the ids of many requests, None if they are the logged ones.
+
+        A request that is not `good` takes none.
+        """
+        if good.all() and all(logged):
+            fresh = set(logged)
+            if len(fresh) == len(logged) and self._given.isdisjoint(fresh):
+                self._given.update(name for name in logged if name)
+                return None
+        rows = zip(logged, indices.tolist(), good.tolist(), strict=True)
+        return [self.name(text, at) if ok else None for text, at, ok in rows]
+
+
+class Attempts:
+    """Numbers requests whose id comes again, in the file's order."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()  # grows with the file
+
+    def numbers(self, names: Sequence[str], good: Bools) -> Ints:
+        """Return how often each name came before; where it is not `good`, it does not count."""
+        fresh = dict.fromkeys(names, 1)
+        if good.all() and len(fresh) == len(names) and self._seen.keys().isdisjoint(fresh):
+            self._seen |= fresh
+            return np.zeros(len(names), np.int64)
+        before = np.zeros(len(names), np.int64)
+        for row in np.flatnonzero(good).tolist():
+            before[row] = self._seen[names[row]]
+            self._seen[names[row]] += 1
+        return before

@@ -1,0 +1,162 @@
+"""Nested columns of `streams` from flat ones, without an object per row."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.shared.cells import Cells
+from tokengap.schema import STAGES, STREAMS
+
+
+def same(name: str, value: object, rows: int) -> pa.Array:
+    """The column `name` of `streams` with one value in all rows."""
+    kind = STREAMS.field(name).type
+    if value is None:
+        return pa.nulls(rows, kind)
+    codes = pa.array(np.zeros(rows, np.int32))  # decoding takes a tenth of repeating text
+    return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind)).dictionary_decode()
+
+
+def prefixed(prefix: str, texts: pa.Array) -> pa.Array:
+    """The texts with another one before them."""
+    return pc.utf8_replace_slice(texts, 0, 0, prefix)
+
+
+def suffixed(texts: pa.Array, suffix: str) -> pa.Array:
+    """The texts with another one behind them."""
+    return pc.binary_join_element_wise(texts, suffix, "")
+
+
+def by_value(texts: pa.Array, function: Callable[[str], str | None]) -> pa.Array:
+    """What `function` makes of each text, of which few differ; NULL stays NULL."""
+    found = texts.dictionary_encode()
+    made = pa.array(map(function, found.dictionary.to_pylist()), pa.string())
+    return pa.DictionaryArray.from_arrays(found.indices, made).dictionary_decode()
+
+
+def text_maps(name: str, columns: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """The map column `name` of `streams`: an entry for each column that is not NULL in a row."""
+    kind = STREAMS.field(name).type
+    valid = [pc.is_valid(c).to_numpy(zero_copy_only=False) for c in columns.values()]
+    order, offsets = _by_row(valid, rows)
+    keys = pa.array(list(columns), pa.string()).take(pa.array(order // max(rows, 1)))
+    values = pa.concat_arrays([pa.array([], pa.string()), *columns.values()])
+    return pa.MapArray.from_arrays(offsets, keys, values.take(pa.array(order)), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A number of the tool's own, for many rows; `formula` says who computes it how."""
+
+    metric: str
+    formula: str
+    cells: Cells
+
+    @classmethod
+    def of(cls, metric: str, formula: str, column: pa.Array) -> "Reported":
+        """The number in rows where the column is not NULL."""
+        there = pc.is_valid(column).to_numpy(zero_copy_only=False)
+        values = pc.fill_null(column, 0).to_numpy()
+        return cls(metric, formula, Cells(values, there, np.zeros_like(there)))
+
+
+def reported_lists(found: Sequence[Reported], rows: int, *, empty: bool = False) -> pa.Array:
+    """The column `reported` of `streams`; NULL, or `empty`, in rows that have none of them."""
+    kind = STREAMS.field("reported").type
+    order, offsets = _by_row([each.cells.there for each in found], rows)
+    which = pa.array(order // max(rows, 1))
+    values = np.concatenate([np.zeros(0, np.int64), *(each.cells.values for each in found)])
+    entries = [
+        pa.array([each.metric for each in found], pa.string()).take(which),
+        pa.array(values[order]),
+        pa.array([each.formula for each in found], pa.string()).take(which),
+    ]
+    structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
+    none = None if empty else pa.array(np.diff(offsets.to_numpy()) == 0)
+    return pa.ListArray.from_arrays(offsets, structs, kind, mask=none)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage in many rows, in ns: its ends on `clock`, or only how long it lasted.
+
+    A row has it where its length is known.
+    """
+
+    name: str
+    start_ns: pa.Array | None = None
+    end_ns: pa.Array | None = None
+    lasted_ns: pa.Array | None = None
+    clock: pa.Array | str | None = None
+
+
+def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
+    """The column `stages` of `streams`; empty in rows that have none of them."""
+    if unknown := [each.name for each in found if each.name not in STAGES]:
+        raise ValueError(f"no stage is called {unknown[0]}")
+    kind = STREAMS.field("stages").type
+    none = pa.nulls(rows, pa.int64())
+    starts = [none if each.start_ns is None else each.start_ns for each in found]
+    ends = [none if each.end_ns is None else each.end_ns for each in found]
+    lasted = [
+        pc.subtract(end, start) if each.lasted_ns is None else each.lasted_ns
+        for each, start, end in zip(found, starts, ends, strict=True)
+    ]
+    order, offsets = _by_row([pc.is_valid(c).to_numpy(zero_copy_only=False) for c in lasted], rows)
+    at, which = pa.array(order), order // max(rows, 1)
+    start, end, duration = (pa.concat_arrays(parts).take(at) for parts in (starts, ends, lasted))
+    unplaced = pc.is_null(start).to_numpy(zero_copy_only=False)
+    entries = [
+        _named([each.name for each in found], pa.array(which)),
+        start,
+        end,
+        duration,
+        pa.nulls(len(order), pa.string()),
+        _clocks(found, pa.array(order, mask=unplaced), pa.array(which, mask=unplaced)),
+    ]
+    structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(offsets, structs, kind)
+
+
+def mark_lists(marks: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """The column `marks` of `streams`: a mark for each time that is not NULL in a row."""
+    kind = STREAMS.field("marks").type
+    valid = [pc.is_valid(c).to_numpy(zero_copy_only=False) for c in marks.values()]
+    order, offsets = _by_row(valid, rows)
+    times = pa.concat_arrays([pa.array([], pa.int64()), *marks.values()]).take(pa.array(order))
+    names = _named(list(marks), pa.array(order // max(rows, 1)))
+    structs = pa.StructArray.from_arrays([names, times], fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(offsets, structs, kind)
+
+
+def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
+    """The column `quality` of `streams`, from the rows that each note is true of."""
+    kind = STREAMS.field("quality").type
+    names = sorted(notes)
+    order, offsets = _by_row([notes[name] for name in names], rows)
+    entries = pa.array(names, pa.string()).take(pa.array(order // max(rows, 1)))
+    return pa.ListArray.from_arrays(offsets, entries, kind)
+
+
+def _clocks(found: Sequence[Stage], order: pa.Array, which: pa.Array) -> pa.Array:
+    clocks = [each.clock for each in found]
+    if any(isinstance(clock, pa.Array) for clock in clocks):
+        return pa.concat_arrays(clocks).take(order)
+    return _named(clocks, which)
+
+
+def _named(names: Sequence[str | None], which: pa.Array) -> pa.Array:
+    """The names at these places; NULL where there is no place."""
+    return pa.DictionaryArray.from_arrays(which, pa.array(names, pa.string())).dictionary_decode()
+
+
+def _by_row(valid: Sequence[Bools], rows: int) -> tuple[Ints, pa.Array]:
+    """Positions of the marked cells of columns laid end to end, row by row, and rows' offsets."""
+    marked = np.array(valid, bool).reshape(len(valid), rows)
+    row, column = np.nonzero(marked.T)
+    offsets = np.concatenate(([0], np.cumsum(marked.sum(axis=0))))
+    return column * rows + row, pa.array(offsets, pa.int32())

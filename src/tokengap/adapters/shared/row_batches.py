@@ -1,0 +1,135 @@
+"""Rows of `streams` from columns: one row per record, of which no delivery but a body is known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive_columns
+from tokengap.adapters.shared.nested import (
+    Reported,
+    Stage,
+    mark_lists,
+    note_lists,
+    prefixed,
+    reported_lists,
+    same,
+    stage_lists,
+    text_maps,
+)
+from tokengap.adapters.shared.sieve import Sieve
+from tokengap.schema import STREAMS
+
+_EVENTS, _USAGE = count_source_code("events"), count_source_code("usage")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of records with these numbers; those that the sieve refused are left out.
+
+    facts: columns of `streams`, each an array, or one value for all rows; `output_tokens` are those
+    of the answer's usage. notes: quality notes, and where each is true. bodies: where an answer was
+    not streamed, and body_ns: when it was there, if that is known. unlisted: where stages and
+    reported numbers are NULL.
+    """
+
+    numbers: Ints
+    sieve: Sieve
+    facts: Mapping[str, Any]
+    ids: Mapping[str, pa.Array] = field(default_factory=dict)
+    labels: Mapping[str, pa.Array] = field(default_factory=dict)
+    stages: Sequence[Stage] | None = None
+    reported: Sequence[Reported] | None = None
+    marks: Mapping[str, pa.Array] = field(default_factory=dict)
+    notes: Mapping[str, pa.Array] = field(default_factory=dict)
+    bodies: pa.Array | None = None
+    body_ns: pa.Array | None = None
+    unlisted: pa.Array | None = None
+
+    def __len__(self) -> int:
+        """Number of rows, with those that are refused."""
+        return len(self.numbers)
+
+    def events(self) -> Events:
+        """What was delivered."""
+        rows = len(self)
+        times = pa.nulls(rows, pa.int64()) if self.body_ns is None else self.body_ns
+        totals = self.facts.get("output_tokens")
+        there = _bools(pc.is_valid(times))
+        streamed = np.ones(rows, bool) if self.bodies is None else ~_bools(self.bodies)
+        return Events(
+            offsets=np.concatenate(([0], np.cumsum(there))),
+            times_ns=times.drop_null().to_numpy(),
+            counts=np.zeros(np.count_nonzero(there), np.int64),
+            counts_source=np.full(rows, _EVENTS),
+            totals=np.full(rows, -1) if totals is None else pc.fill_null(totals, -1).to_numpy(),
+            totals_source=np.full(rows, _USAGE),
+            observed=there,
+            streamed=streamed,
+        )
+
+
+class RowBatches:
+    """Makes the batches of one file."""
+
+    def __init__(self, source_id: str, trace: str) -> None:
+        self._source_id = source_id
+        self._trace = trace
+        self._same: dict[str, tuple[object, pa.Array]] = {}
+
+    def batch(self, rows: Rows) -> pa.RecordBatch:
+        """Return the rows that are not refused."""
+        events = rows.events()
+        derived, notes = derive_columns(events)
+        notes |= {name: _bools(where) for name, where in rows.notes.items()}
+        notes["not_streamed"] = ~events.streamed
+        facts = {**self._facts(rows), **rows.facts}
+        facts["quality"] = note_lists({n: at for n, at in notes.items() if at.any()}, len(rows))
+        columns = [self._column(f.name, facts, derived, len(rows)) for f in STREAMS]
+        batch = pa.RecordBatch.from_arrays(columns, schema=STREAMS)
+        return batch if rows.sieve.good.all() else batch.filter(pa.array(rows.sieve.good))
+
+    def _facts(self, rows: Rows) -> dict[str, Any]:
+        """Columns that are made alike in all formats."""
+        count = len(rows)
+        stages = None if rows.stages is None else stage_lists(rows.stages, count)
+        told = None if rows.reported is None else reported_lists(rows.reported, count, empty=True)
+        if rows.unlisted is not None:
+            stages, told = (pc.if_else(rows.unlisted, None, lists) for lists in (stages, told))
+        numbers = pc.cast(pa.array(rows.numbers), pa.string())
+        return {
+            "trace": self._trace,
+            "attempt": 0,
+            "choice": 0,
+            "ids": text_maps("ids", rows.ids, count) if rows.ids else [],
+            "labels": text_maps("labels", rows.labels, count) if rows.labels else [],
+            "stages": stages,
+            "reported": told,
+            "marks": mark_lists(rows.marks, count) if rows.marks else [],
+            "source": prefixed(f"{self._source_id}:", numbers),
+        }
+
+    def _column(
+        self, name: str, facts: Mapping[str, Any], derived: Mapping[str, pa.Array], rows: int
+    ) -> pa.Array:
+        value = facts.get(name)
+        if value is None and name in derived:
+            return derived[name]
+        column = value if isinstance(value, pa.Array) else self._same_in_all(name, value, rows)
+        return pc.coalesce(column, derived[name]) if name in derived else column
+
+    def _same_in_all(self, name: str, value: object, rows: int) -> pa.Array:
+        """A column with one value, kept for the next rows, which are about as many."""
+        kept, column = self._same.get(name, (None, None))
+        if column is None or kept != value or len(column) < rows:
+            column = same(name, value, rows + rows // 4)
+            self._same[name] = value, column
+        return column.slice(0, rows)
+
+
+def _bools(column: pa.Array) -> Bools:
+    filled: Bools = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return filled
