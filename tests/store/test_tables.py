@@ -12,6 +12,7 @@ from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
 from tokengap.adapters.source import open_source
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store import tables
 from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.discover import Recognised, stamp_of
@@ -283,8 +284,29 @@ def test_a_place_taken_by_something_else_is_refused(tmp_path: Path) -> None:
         prepare_store(str(tmp_path / "logs"))
     with pytest.raises(StoreError, match=r"a.log: a file; name a folder"):
         prepare_store(str(tmp_path / "logs" / "a.log"))
+    (tmp_path / "logs" / "streams").mkdir()
+    with pytest.raises(StoreError, match="logs: neither empty nor a store"):
+        prepare_store(str(tmp_path / "logs"))
     (tmp_path / "empty").mkdir()
     assert prepare_store(str(tmp_path / "empty")).live_parts() == []
+
+
+def test_a_store_that_another_writer_is_making_is_taken(tmp_path: Path, scratch: Path) -> None:
+    (tmp_path / "store" / "streams" / "day=2026-01-01").mkdir(parents=True)
+    store = prepare_store(str(tmp_path / "store"))
+    store.commit([loaded(log(tmp_path / "a.log", line("r1")), scratch)], scratch, adapters=FAKE)
+    assert requests(open_store(str(tmp_path / "store"))) == ["r1"]
+
+
+def test_a_store_made_between_two_looks_is_taken(
+    tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter([False])
+    monkeypatch.setattr(tables, "is_store", lambda path: next(looks, None) or is_store(path))
+    store = Store(str(tmp_path / "store"))
+    store.commit([loaded(log(tmp_path / "a.log", line("r1"), "{"), scratch)], scratch, adapters=FAKE)
+    assert {path.name for path in (tmp_path / "store").iterdir()} > {"streams", "rejects"}
+    assert prepare_store(str(tmp_path / "store")).live_parts() == store.live_parts()
 
 
 @pytest.mark.parametrize("name", ["a blank", "ümlaut", "day=3", "run[1]*", "#?+", "it's"])

@@ -210,6 +210,14 @@ def prepare_store(path: str) -> Store:
             raise StoreError(f"{path}: Delta Lake misreads a % in a path; name another folder")
         if place.exists() and not place.is_dir():
             raise StoreError(f"{path}: a file; name a folder for the store")
-        if place.is_dir() and any(place.iterdir()):
+        if place.is_dir() and _holds_more_than_a_beginning(place) and not is_store(path):
             raise StoreError(f"{path}: neither empty nor a store; name an empty or a new folder")
     return Store(path)
+
+
+def _holds_more_than_a_beginning(place: Path) -> bool:
+    """Whether there is more than what another writer's first commit, under way, begins with.
+
+    The other tables follow once `streams` is one, so ask `is_store` after this, not before.
+    """
+    return any(entry.name != "streams" for entry in place.iterdir())
