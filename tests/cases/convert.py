@@ -106,8 +106,9 @@ def vantage_lines(case: Case) -> list[Record]:
         ("engine", "token", request["engine_first_token_ns"]),
     ]
     ends = [(vantage, "done", request["client_first_token_ns"]) for vantage in ("client", "engine")]
+    ids = {"ids": {"x_request_id": "a"}}
     return [
-        {"request_id": "a", "vantage": vantage, "clock": "shared", "kind": kind, "t_ns": t_ns}
+        {"request_id": "a", "vantage": vantage, "clock": "shared", "kind": kind, "t_ns": t_ns} | ids
         for vantage, kind, t_ns in [*seen, *ends]
     ]
 

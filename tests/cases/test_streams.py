@@ -131,6 +131,11 @@ def test_21_ttft_origin_must_be_named(tmp_path: Path) -> None:
     assert rows["client"]["ttft_ns"] == case.expect["ttft_client_ns"]
     assert rows["engine"]["ttft_ns"] == case.expect["ttft_engine_ns"]
     assert rows["gateway"]["ttft_ns"] is None  # it logged no token, and borrows nobody's
+    inside = {row["inner_vantage"]: row for row in query(tmp_path, lines, "vantage_differences")}
+    for side in ("low", "high"):  # all stamps are on one clock
+        to_client_ns = inside["gateway"][f"inside_to_user_{side}_ns"]
+        assert to_client_ns == case.expect["ttft_server_to_client_ns"]
+        assert inside["engine"][f"way_in_{side}_ns"] == case.expect["pre_engine_ns"]
     mixed_ns = 250_000_000 - 42_000_000  # receipt at the client, arrival at the engine
     assert mixed_ns not in [row["ttft_ns"] for row in rows.values()]
     report = audit(tmp_path, lines)
