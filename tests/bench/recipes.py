@@ -110,9 +110,21 @@ class Arrays(Log):
         return path, copies
 
 
-def arrays(name: str) -> Log:
-    """A result of parallel arrays."""
-    return Arrays("log.json", "json", lambda _: b"", sample(name))
+def arrays(name: str, longer: int = 1) -> Log:
+    """A result of parallel arrays. longer: by how much, where the sample's answers are short."""
+    result = json.loads(sample(name))
+    result["itls"] = [gaps * longer for gaps in result["itls"]]
+    result["output_lens"] = [tokens * longer for tokens in result["output_lens"]]
+    return Arrays("log.json", "json", lambda _: b"", json.dumps(result).encode())
+
+
+def answers(name: str, longer: int) -> Log:
+    """The events of an answer, one a line; the first comes many times, 20 ms apart."""
+    first, *others = sample(name).splitlines()
+    stamp = re.compile(rb"(:\d\d\.)\d+")
+    events = [stamp.sub(b"\\g<1>%09d" % (20_000_000 * at), first) for at in range(longer)]
+    text = b"".join(line + b"\n" for line in (*events, *others))
+    return Log("log.jsonl", "lines", lambda _: text)
 
 
 def rows(name: str, *ids: int, mapping: str | None = None) -> Log:
@@ -163,9 +175,9 @@ RECIPES: Final[dict[str, Callable[[], Log]]] = {
     "sse": lambda: lines(
         "sse/sse_mono.jsonl.gz", "sse/sse_pd_forward.jsonl.gz", ids=["request_id"]
     ),
-    "trtllm-bench": lambda: arrays("trtllm-bench/completions.json"),
+    "trtllm-bench": lambda: arrays("trtllm-bench/completions.json", longer=40),
     "vllm-bench": lambda: arrays("vllm-bench/bench_low_rate.json.gz"),
-    "vllm-bench-old": lambda: arrays("vllm-bench-old/completions.json"),
+    "vllm-bench-old": lambda: arrays("vllm-bench-old/completions.json", longer=40),
     "langfuse": lambda: document("langfuse/observations_built.json", "data", ids=["id"]),
     "otlp": lambda: lines(
         "otlp/otlp_spans_mono.jsonl.gz", ids=["traceId", "spanId", "parentSpanId"], hexadecimal=True
@@ -182,7 +194,7 @@ RECIPES: Final[dict[str, Callable[[], Log]]] = {
     ),
     "llamacpp": lambda: records("llamacpp/timings_doc.json", ids=["id"]),
     "llmservingsim": lambda: rows("llmservingsim/colocated_first30.csv.gz", 1),
-    "ollama": lambda: lines("ollama/api_generate_doc.jsonl"),
+    "ollama": lambda: answers("ollama/api_generate_doc.jsonl", longer=48),
     "sglang-exporter": lambda: records("sglang-exporter/meta_info_timing_driven.json"),
     "sglang-reqtimestats": lambda: lines(
         "sglang-reqtimestats/reqtimestats_driven.log", ids=["rid", "bootstrap_room"], kind="text"

@@ -5,6 +5,9 @@ from typing import Final
 NO_DATA: Final = ""
 """What an event without data is, such as a comment that keeps the connection alive."""
 
+_FIELD: Final = "data: "
+_END: Final = "\n\n"
+
 
 class EventReader:
     """Takes the text piece by piece, however the pieces are cut, and gives back whole events."""
@@ -14,6 +17,8 @@ class EventReader:
 
     def feed(self, piece: str) -> list[str]:
         """Return the data of every event that this piece completes; `NO_DATA` for one without."""
+        if not self._rest and _is_one_line(piece):
+            return [piece[len(_FIELD) : -len(_END)]]
         text = self._rest + piece
         if "\r" in text:
             text = text.replace("\r\n", "\n")
@@ -26,8 +31,18 @@ class EventReader:
         return [_data(text)] if text.strip() else []
 
 
+def _is_one_line(piece: str) -> bool:
+    """Whether it is one whole event of one line, as most pieces are."""
+    return (
+        piece.startswith(_FIELD)
+        and piece.find("\n") == len(piece) - len(_END)
+        and piece.endswith(_END)
+        and "\r" not in piece
+    )
+
+
 def _data(event: str) -> str:
-    if event.startswith("data: ") and "\n" not in event:
-        return event[6:]
+    if event.startswith(_FIELD) and "\n" not in event:
+        return event[len(_FIELD) :]
     lines = (line.removeprefix("data:") for line in event.split("\n") if line.startswith("data:"))
     return "\n".join(line.removeprefix(" ") for line in lines)
