@@ -304,7 +304,9 @@ def test_a_store_made_between_two_looks_is_taken(
     looks = iter([False])
     monkeypatch.setattr(tables, "is_store", lambda path: next(looks, None) or is_store(path))
     store = Store(str(tmp_path / "store"))
-    store.commit([loaded(log(tmp_path / "a.log", line("r1"), "{"), scratch)], scratch, adapters=FAKE)
+    store.commit(
+        [loaded(log(tmp_path / "a.log", line("r1"), "{"), scratch)], scratch, adapters=FAKE
+    )
     assert {path.name for path in (tmp_path / "store").iterdir()} > {"streams", "rejects"}
     assert prepare_store(str(tmp_path / "store")).live_parts() == store.live_parts()
 

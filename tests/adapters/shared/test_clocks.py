@@ -28,5 +28,11 @@ def test_wall_times_keep_every_nanosecond() -> None:
     assert -clock.offset_ns in ahead_ns
 
 
+def test_pairs_that_lie_further_apart_than_64_bits_can_say() -> None:
+    clock = beside_wall("c", "s", [-(2**62), -(2**62), 2**63 - 1], "")
+    assert clock is not None
+    assert clock.uncertainty_ns == 2**63 - 1 + 2**62
+
+
 def test_without_pairs_there_is_no_offset() -> None:
     assert beside_wall("c", "s", [], "") is None

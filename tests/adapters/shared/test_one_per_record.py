@@ -5,7 +5,8 @@ import msgspec
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.rows import Stream
 from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.one_per_record import Place, Unfinished, streams
+from tokengap.adapters.shared.one_per_record import streams
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.record_files import read_records
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.source import Source
@@ -55,19 +56,3 @@ def test_records_of_a_document_are_counted_from_zero(tmp_path: Path) -> None:
     rows, intake = read(tmp_path, '[{"name": "a", "size": 1}, 5, {"name": "b", "size": 1}]')
     assert [row.source.rpartition(":")[2] for row in rows] == ["0", "2"]
     assert [r.line for r in intake.rejects] == [1]
-
-
-def test_answers_that_never_end_are_told_once_each(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    path.write_text("x")
-    source, intake = Source(str(path), path), Intake("log", "test")
-    unfinished = Unfinished()
-    for index, answer in enumerate(("a", "b", "a", "c")):
-        unfinished.begin(answer, Place("s", index))
-    unfinished.end("b")
-    unfinished.end("unseen")
-    unfinished.report(source, intake, "no end")
-    assert [(r.line, r.reason, r.value) for r in intake.rejects] == [
-        (0, "no end", "a"),
-        (3, "no end", "c"),
-    ]

@@ -1,10 +1,13 @@
+import pyarrow as pa
 import pytest
 
 from tokengap.adapters.shared.outcomes import (
     error_kind,
+    kinds_of_http,
     status_of_exception,
     status_of_http,
     status_of_reason,
+    statuses_of_http,
 )
 
 TRACEBACK = """Traceback (most recent call last):
@@ -19,6 +22,13 @@ aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host 127.0.0.1
 )
 def test_429_and_503_refuse_before_any_work(code: int, status: str) -> None:
     assert status_of_http(code) == status
+
+
+def test_codes_of_many_requests_at_once() -> None:
+    codes = pa.array([503, 500, 399, None], pa.int64())
+    assert statuses_of_http(codes).to_pylist() == ["rejected", "failed", "failed", "failed"]
+    otherwise = pa.array(["a", "b", "c", "d"])
+    assert kinds_of_http(codes, otherwise).to_pylist() == ["http_503", "http_500", "c", "d"]
 
 
 @pytest.mark.parametrize(

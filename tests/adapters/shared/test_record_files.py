@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tokengap.adapters.shared.record_files import read_records
+from tokengap.adapters.shared.places import number_of
+from tokengap.adapters.shared.record_files import read_pieces, read_records
 from tokengap.adapters.source import Line, Source
 from tokengap.errors import InputError
 
@@ -13,11 +15,26 @@ RECORDS = [{"a": 1}, {"a": "]["}, {"a": {"b": [2]}}]
 def found(folder: Path, text: str) -> list[tuple[int, object]]:
     path = folder / "records.json"
     path.write_text(text)
-    pairs = read_records(Source(str(path), path), "records of a tool")
-    return [
+    source = Source(str(path), path)
+    one_by_one = [
         (place.number if isinstance(place, Line) else place, json.loads(data))
-        for place, data in pairs
+        for place, data in read_records(source, "records of a tool")
     ]
+    assert in_pieces(source) == one_by_one
+    return one_by_one
+
+
+def in_pieces(source: Source) -> list[tuple[int, object]]:
+    """The same records from the pieces: from their text, and from their items."""
+    found, items = [], []
+    for piece in read_pieces(source, "records of a tool"):
+        lines = piece.text.split(b"\n")
+        filled = [at for at, line in enumerate(lines) if line]
+        numbers = piece.numbers(np.array(filled, np.int64)).tolist()
+        found += [(n, json.loads(lines[at])) for n, at in zip(numbers, filled, strict=True)]
+        items += [(number_of(place), json.loads(data)) for place, data in piece.items()]
+    assert items == found
+    return found
 
 
 def test_one_record_a_line(tmp_path: Path) -> None:

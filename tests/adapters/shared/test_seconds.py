@@ -1,12 +1,20 @@
 import math
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.seconds import ms_ns, optional_ms_ns, optional_seconds_ns, seconds_ns
+from tokengap.adapters.shared.seconds import (
+    ms_column,
+    ms_ns,
+    optional_ms_ns,
+    optional_seconds_ns,
+    seconds_column,
+    seconds_ns,
+)
 from tokengap.schema import TIME_LIMIT_NS
 
 
@@ -56,3 +64,29 @@ def test_none_stays_none() -> None:
     assert optional_seconds_ns(None, "t") is None
     assert optional_ms_ns(None, "t") is None
     assert (optional_seconds_ns(1.0, "t"), optional_ms_ns(1.0, "t")) == (10**9, 10**6)
+
+
+@given(st.lists(st.none() | st.floats() | st.floats(-4.7e9, 4.7e9)))
+@example([None, math.nan, 4_611_686_018.0, -4_611_686_019.0, 0.0000000005, 1.0000000015])
+def test_columns_are_rounded_and_refused_as_single_values_are(values: list[float | None]) -> None:
+    for column, one in ((seconds_column, seconds_ns), (ms_column, ms_ns)):
+        ns, bad = column(pa.array(values, pa.float64()))
+        for value, found, refused in zip(values, ns.to_pylist(), bad.tolist(), strict=True):
+            if value is None:
+                assert (found, refused) == (None, False)
+            elif refused:
+                with pytest.raises(LineError):
+                    one(value, "t")
+            else:
+                assert found == one(value, "t")
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-(2**43), 2**43)))
+@example([-(2**63), 2**62 // 10**6, 2**62 // 10**6 + 1])
+def test_whole_milliseconds_keep_every_digit(values: list[int | None]) -> None:
+    ns, bad = ms_column(pa.array(values, pa.int64()))
+    within = [value is None or abs(value) <= TIME_LIMIT_NS // 10**6 for value in values]
+    assert [not refused for refused in bad] == within
+    pairs = zip(values, within, strict=True)
+    expected = [value * 10**6 if value is not None and ok else None for value, ok in pairs]
+    assert ns.to_pylist() == expected

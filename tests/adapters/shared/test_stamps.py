@@ -1,25 +1,25 @@
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.stamps import after_ns, set_seconds_ns, stamp_notes
+from tokengap.adapters.shared.stamps import after_ns, any_unset, out_of_order
 
 
 def test_zero_is_a_stamp_that_was_never_set() -> None:
-    assert [set_seconds_ns(s, "t") for s in (None, 0.0, 1.5, -2.0)] == [
-        None,
-        None,
-        1_500_000_000,
-        -2_000_000_000,
-    ]
-    with pytest.raises(LineError, match="t: seconds expected"):
-        set_seconds_ns(float("nan"), "t")
+    first, second = pa.array([1.0, 0.0, None, None]), pa.array([2.0, 2.0, -0.0, None])
+    assert any_unset([first, second]).to_pylist() == [False, True, True, False]
 
 
-def test_notes_on_what_stamps_say_of_themselves() -> None:
-    assert stamp_notes((1.0, None), (1, None, 1, 5)) == []
-    assert stamp_notes((1.0, 0.0), (1, None)) == ["sentinel_dropped"]
-    assert stamp_notes((), (3, None, 2)) == ["clock_contradiction"]
-    assert stamp_notes((0.0,), (3, 2)) == ["sentinel_dropped", "clock_contradiction"]
+STAMP = st.none() | st.integers(-3, 3)
+
+
+@given(st.lists(st.tuples(STAMP, STAMP, STAMP), min_size=1))
+def test_stamps_that_are_not_in_their_order(rows: list[tuple[int | None, ...]]) -> None:
+    columns = [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)]
+    known = [[t_ns for t_ns in row if t_ns is not None] for row in rows]
+    assert out_of_order(columns).to_pylist() == [row != sorted(row) for row in known]
 
 
 def test_the_end_of_a_duration() -> None:

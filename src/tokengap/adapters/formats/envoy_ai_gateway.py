@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns, unless_0
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless_0
 from tokengap.adapters.shared.lines import Int64, LineError, shaped
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Reported, by_value, prefixed
@@ -105,8 +106,10 @@ class EnvoyAiGateway:
         """One row per request to a model."""
         for source in sources:
             make = partial(_rows, clock=intake.source_id(source), names=Names())
-            pieces = read_pieces(source, EXPECTED)
-            records = BulkRecords(Entry, dict[str, Any], _entry)
+            pieces, records = (
+                read_pieces(source, EXPECTED),
+                BulkRecords(Entry, dict[str, Any], _entry),
+            )
             yield from read_columns(source, intake, pieces, records, make)
 
 

@@ -18,7 +18,7 @@ from tokengap.adapters.rows import Stream, record_batches
 from tokengap.adapters.shared.answers import answers
 from tokengap.adapters.shared.documents import document
 from tokengap.adapters.shared.lines import LineError, time_ns
-from tokengap.adapters.shared.one_per_record import Place
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.shared.requests import asked
 from tokengap.adapters.shared.server_sent import NO_DATA, EventReader

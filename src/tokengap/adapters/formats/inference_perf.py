@@ -19,9 +19,9 @@ from tokengap.adapters.rows import Stream, record_batches
 from tokengap.adapters.shared.answers import answers
 from tokengap.adapters.shared.documents import document
 from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.one_per_record import Place
 from tokengap.adapters.shared.openai import Count, Payload, Usage
 from tokengap.adapters.shared.outcomes import error_kind, status_of_exception, status_of_http
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.shared.requests import asked
 from tokengap.adapters.shared.seconds import seconds_ns

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns, unless
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Reported
 from tokengap.adapters.shared.openai import Count
@@ -99,7 +100,7 @@ class Langfuse:
         for source in sources:
             make = partial(_rows, clock=intake.source_id(source), names=Names())
             yield from read_columns(
-                source, intake, _observations(source), BulkRecords(Observation), make
+                source, intake, _observations(source), BulkRecords(Observation, Observation), make
             )
 
 

@@ -20,7 +20,8 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns, unless, unless_0
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless, unless_0
 from tokengap.adapters.shared.names import Attempts
 from tokengap.adapters.shared.openai import Count
 from tokengap.adapters.shared.outcomes import status_of_exception, status_of_http
@@ -90,7 +91,7 @@ class Litellm:
         for source in sources:
             make = partial(_rows, clock=intake.source_id(source), attempts=Attempts())
             pieces = read_pieces(source, EXPECTED)
-            yield from read_columns(source, intake, pieces, BulkRecords(Payload), make)
+            yield from read_columns(source, intake, pieces, BulkRecords(Payload, Payload), make)
 
 
 def _rows(payloads: Columns, clock: str, attempts: Attempts) -> Rows:

@@ -19,8 +19,8 @@ import pyarrow as pa
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff
 from tokengap.adapters.rows import Stream, record_batches, reported, stage
 from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.one_per_record import Place
 from tokengap.adapters.shared.openai import Count
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.record_files import read_records
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.shared.seconds import ms_ns

@@ -19,8 +19,8 @@ import pyarrow as pa
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.rows import Stream, record_batches, reported, stage
 from tokengap.adapters.shared.lines import LineError, optional_time_ns
-from tokengap.adapters.shared.one_per_record import Place
 from tokengap.adapters.shared.openai import Count, Part
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.record_files import read_records
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.shared.stamps import CLOCK_CONTRADICTION

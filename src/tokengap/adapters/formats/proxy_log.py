@@ -15,7 +15,7 @@ the log, so `kv_bytes` stays unknown and the number is kept as label `kv_blocks`
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import numpy as np
@@ -26,7 +26,8 @@ from msgspec import Meta
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
 from tokengap.adapters.shared.clocks import beside_wall
-from tokengap.adapters.shared.columns import Columns, read_columns
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns
 from tokengap.adapters.shared.lines import COUNT_LIMIT, Int64
 from tokengap.adapters.shared.nested import Stage, suffixed
 from tokengap.adapters.shared.outcomes import kinds_of_http, statuses_of_http
@@ -34,6 +35,8 @@ from tokengap.adapters.shared.record_files import pieces_of_lines
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.source import Source
 from tokengap.schema import TIME_LIMIT_NS
+
+_AGAIN: Final = -1
 
 DISCARD, FORWARD = MODES = ("discard", "forward")
 DONE, PREFILL_ERROR = OUTCOMES = ("done", "prefill_error")
@@ -98,7 +101,7 @@ class ProxyLog:
         for source in sources:
             log = _Log(intake.source_id(source))
             pieces = pieces_of_lines(source)
-            yield from read_columns(source, intake, pieces, BulkRecords(Entry), log.rows)
+            yield from read_columns(source, intake, pieces, BulkRecords(Entry, Entry), log.rows)
             offset = beside_wall(log.clock, log.clock, log.wall_ahead_ns, "recv_unix_ns - recv_ns")
             if offset is not None:
                 intake.clocks.append(offset)
@@ -163,24 +166,26 @@ class _Attempts:
 
     def column(self, entries: Columns) -> pa.Array:
         """Return the numbers; refuses a request that is the same one again."""
-        ids, received_ns = entries["request_id"].to_pylist(), entries["recv_ns"].to_pylist()
         good = entries.sieve.good
+        rows = np.flatnonzero(good).tolist()
+        ids, received_ns = (
+            entries[name].filter(pa.array(good)).to_pylist() for name in ("request_id", "recv_ns")
+        )
         fresh = dict(zip(ids, received_ns, strict=True))
-        if good.all() and len(fresh) == len(ids) and self._latest_ns.keys().isdisjoint(fresh):
+        attempts = np.zeros(len(entries), np.int32)
+        if len(fresh) == len(ids) and self._latest_ns.keys().isdisjoint(fresh):
             self._latest_ns |= fresh
-            return pa.array(np.zeros(len(ids), np.int32))
-        rows = zip(ids, received_ns, good.tolist(), strict=True)
-        attempts = [self._attempt(name, ns) if ok else None for name, ns, ok in rows]
-        column = pa.array(attempts, pa.int32())
-        reason = "the same request, by id and time, is on an earlier line"
-        entries.refuse(pc.is_null(column), reason, "request_id")
-        return column
+        else:
+            attempts[rows] = [*map(self._attempt, ids, received_ns)]
+            again = "the same request, by id and time, is on an earlier line"
+            entries.refuse(pa.array(attempts == _AGAIN), again, "request_id")
+        return pa.array(attempts)
 
-    def _attempt(self, request_id: str, received_ns: int) -> int | None:
-        """Return its number; None if it is the same request again."""
+    def _attempt(self, request_id: str, received_ns: int) -> int:
+        """Return its number; `_AGAIN` if it is the same request again."""
         latest_ns = self._latest_ns.get(request_id)
         if latest_ns == received_ns:
-            return None
+            return _AGAIN
         self._latest_ns[request_id] = received_ns
         self._again[request_id] += latest_ns is not None
         return self._again[request_id]

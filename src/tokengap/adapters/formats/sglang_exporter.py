@@ -22,11 +22,11 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns, unless, unless_0
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless, unless_0
 from tokengap.adapters.shared.lines import Int64
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Reported, Stage, prefixed
-from tokengap.adapters.shared.one_per_record import Unfinished
 from tokengap.adapters.shared.openai import Count
 from tokengap.adapters.shared.outcomes import statuses_of_http
 from tokengap.adapters.shared.record_files import read_pieces
@@ -38,6 +38,7 @@ from tokengap.adapters.shared.stamps import (
     any_unset,
     out_of_order,
 )
+from tokengap.adapters.shared.unfinished import Unfinished
 from tokengap.adapters.source import Source
 
 EXPECTED: Final = "SGLang's request metrics, or answers of /generate with `meta_info`"

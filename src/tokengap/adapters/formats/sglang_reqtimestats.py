@@ -28,7 +28,7 @@ from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake,
 from tokengap.adapters.rows import Stream, record_batches, reported, stage
 from tokengap.adapters.shared.lines import LineError, tokens
 from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.one_per_record import Place
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.seconds import NS_PER_S, ms_ns, seconds_ns
 from tokengap.adapters.shared.sglang import DECODE, PREFILL, sglang_ids
 from tokengap.adapters.shared.stamps import CLOCK_CONTRADICTION, SENTINEL_DROPPED, after_ns

@@ -18,14 +18,15 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless_empty
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Reported, Stage
-from tokengap.adapters.shared.one_per_record import Unfinished
 from tokengap.adapters.shared.openai import Count
 from tokengap.adapters.shared.record_files import read_pieces
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.shared.stamps import CLOCK_CONTRADICTION, out_of_order
+from tokengap.adapters.shared.unfinished import Unfinished
 from tokengap.adapters.shared.vllm_ids import engine_id_columns
 from tokengap.adapters.source import Source
 
@@ -146,7 +147,7 @@ def _rows(answers: Columns, source_id: str, names: Names, unfinished: Unfinished
     scheduled_ns = pc.fill_null(queue_ns, 0)
     first_ns = answers.after_ns(scheduled_ns, prefill_ns, "metrics.time_to_first_token_ms")
     last_ns = answers.after_ns(first_ns, decode_ns, "metrics.generation_time_ms")
-    answer_ns = _first_answer_ns(metrics, scheduled_ns)
+    in_order_ns = [pa.scalar(0), scheduled_ns, first_ns, last_ns]
     facts = {
         "request_id": answers.named(names, answers["id"]),
         "status": "completed",
@@ -157,7 +158,7 @@ def _rows(answers: Columns, source_id: str, names: Names, unfinished: Unfinished
         "model": answers["model"],
         "first_token_ns": first_ns,
         "last_token_ns": last_ns,
-        "first_answer_ns": answer_ns,
+        "first_answer_ns": _first_answer_ns(metrics, scheduled_ns),
         "output_tokens": usage.any_of("completion_tokens", "output_tokens"),
         "prompt_tokens": usage.any_of("prompt_tokens", "input_tokens"),
     }
@@ -174,16 +175,16 @@ def _rows(answers: Columns, source_id: str, names: Names, unfinished: Unfinished
             Reported.of("ttft_from_scheduled", TTFT_FORMULA, prefill_ns),
             Reported.of("tpot", TPOT_FORMULA, mean_ns),
         ],
-        notes={CLOCK_CONTRADICTION: out_of_order((pa.scalar(0), scheduled_ns, first_ns, last_ns))},
+        notes={CLOCK_CONTRADICTION: out_of_order(in_order_ns)},
     )
 
 
 def _leave_out(answers: Columns, unfinished: Unfinished) -> None:
-    """Make rows only of answers with metrics; some of the others have them in a later part."""
+    """Make rows only of answers with metrics; some of the others will have them later."""
     ends = answers.part("metrics").there
     if pc.all(ends).as_py() and unfinished.is_empty:
         return
-    kind = pc.coalesce(answers["type"], answers["object"], pa.scalar(""))
+    kind = pc.coalesce(unless_empty(answers["type"]), answers["object"], pa.scalar(""))
     is_part = pc.or_(pc.ends_with(kind, ".chunk"), pc.starts_with(kind, "response."))
     is_part = pc.or_(is_part, pc.invert(answers.part("usage").there))
     parts = pc.and_(pc.invert(ends), is_part)

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import Columns, read_columns, unless_0
+from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.columns import Columns, unless_0
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Reported, Stage, reported_lists
 from tokengap.adapters.shared.openai import Count
@@ -79,7 +80,7 @@ class VllmRequestStats:
         for source in sources:
             make = partial(_rows, clock=intake.source_id(source), names=Names())
             pieces = read_pieces(source, EXPECTED)
-            yield from read_columns(source, intake, pieces, BulkRecords(Record), make)
+            yield from read_columns(source, intake, pieces, BulkRecords(Record, Record), make)
 
 
 def _rows(records: Columns, clock: str, names: Names) -> Rows:

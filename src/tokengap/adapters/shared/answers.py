@@ -7,7 +7,7 @@ from tokengap.adapters.interface import Intake
 from tokengap.adapters.rows import Stream
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.one_per_record import Place
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.source import Source
 

@@ -19,7 +19,8 @@ from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared.fields import Fields, Layout
 from tokengap.adapters.shared.keys import Shapes, rests
 from tokengap.adapters.shared.lines import LineError, may_repeat_a_key
-from tokengap.adapters.shared.record_files import Item, Piece, number_of
+from tokengap.adapters.shared.places import number_of
+from tokengap.adapters.shared.record_files import Item, Piece
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.source import Line, Source
 
@@ -42,24 +43,21 @@ class Decoded:
 
 
 class BulkRecords(Generic[T]):
-    """Decodes records into structs of the msgspec type `shape`.
+    """Decodes records of the msgspec type `logged` into structs of the type `shape`.
 
-    logged: what stands in the file, where that is of another type, and `of`: gives the struct for
-    it; LineError if there is none.
+    of: gives the struct for a record, where it is another one; LineError if there is none.
     """
 
     def __init__(
         self,
         shape: type[msgspec.Struct],
-        logged: type[T] | None = None,
+        logged: type[T],
         of: Callable[[T], msgspec.Struct] | None = None,
     ) -> None:
         self._layout = Layout(inspect.type_info(shape))
-        self._of = of
-        self._one: Records[Any] = Records(shape if logged is None else logged)
-        self._many: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-            shape if logged is None else logged
-        )
+        self._of: Callable[[Any], Any] | None = of
+        self._one = Records(logged)
+        self._many = msgspec.json.Decoder(logged)
         self._shapes = Shapes()
         self._sure = {b""}
 
@@ -73,18 +71,20 @@ class BulkRecords(Generic[T]):
         numbers = np.array([number_of(place) for place, _ in kept], np.int64)
         return Decoded(self._layout.fields([record for _, record in kept]), numbers)
 
-    def _together(self, text: bytes) -> tuple[Sequence[msgspec.Struct], Ints] | None:
+    def _together(self, text: bytes) -> tuple[Sequence[Any], Ints] | None:
         """Records of lines, and which lines these are; None if it is not sure that all are good."""
         if b"\r" in text:
             text = text.replace(b"\r\n", _BREAK)
         try:
             if not text.isascii():
                 text.decode()  # the decoder lets any bytes pass in fields that it skips
-            records: list[Any] = self._many.decode_lines(text)
-            left = rests(text.removesuffix(_BREAK))
+            records = self._many.decode_lines(text)
+            left = rests(text)
+            if not left[-1]:
+                left.pop()  # what comes after the last line break is no line
             if self._may_repeat_a_key(text, left):
                 return None
-            structs = records if self._of is None else [*map(self._of, records)]
+            structs = records if self._of is None else list(map(self._of, records))
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
         lines = np.arange(len(left))
@@ -113,7 +113,7 @@ class BulkRecords(Generic[T]):
 
     def _narrow(
         self, items: Sequence[Item], source: Source, intake: Intake
-    ) -> Iterator[tuple[Line | int, msgspec.Struct]]:
+    ) -> Iterator[tuple[Line | int, Any]]:
         if len(items) <= SINGLY:
             yield from self._singly(items, source, intake)
             return
@@ -128,7 +128,7 @@ class BulkRecords(Generic[T]):
 
     def _singly(
         self, items: Sequence[Item], source: Source, intake: Intake
-    ) -> Iterator[tuple[Line | int, msgspec.Struct]]:
+    ) -> Iterator[tuple[Line | int, Any]]:
         for place, data in items:
             try:
                 record = self._one.decode(data)

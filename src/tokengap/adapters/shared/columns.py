@@ -4,32 +4,21 @@ A column is an Arrow array, NULL where a record lacks the field. What speaks aga
 noted in a sieve: its row is made like the others, and left out at the end.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Ints
-from tokengap.adapters.interface import Intake
-from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.fields import Fields, joined
+from tokengap.adapters.shared.fields import Fields
 from tokengap.adapters.shared.names import Attempts, Names
 from tokengap.adapters.shared.nested import prefixed
-from tokengap.adapters.shared.record_files import Piece, number_of
-from tokengap.adapters.shared.row_batches import RowBatches, Rows
 from tokengap.adapters.shared.seconds import ms_column, seconds_column
 from tokengap.adapters.shared.sieve import Sieve
 from tokengap.adapters.shared.wall_time import rfc3339_column
-from tokengap.adapters.source import Line, Source
+from tokengap.adapters.source import Line
 from tokengap.schema import TIME_LIMIT_NS
-
-BATCH_BYTES: Final = 4 << 20
-"""Pieces are looked at together, as far as this: every operation on arrays has a fixed cost."""
 
 _SHORT: Final = (1e-3, 1e10)
 """Between these, Arrow and Python write alike what is no whole number."""
@@ -169,55 +158,3 @@ def unless_0(column: pa.Array) -> pa.Array:
 def unless_empty(texts: pa.Array) -> pa.Array:
     """The texts, NULL where one is empty."""
     return pc.if_else(pc.equal(texts, ""), None, texts)
-
-
-def read_columns(
-    source: Source,
-    intake: Intake,
-    pieces: Iterable[Piece],
-    records: BulkRecords[Any],
-    make: Callable[[Columns], Rows],
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that `make` makes of the records, without those that are refused.
-
-    A record that cannot be decoded, or that is refused, is quarantined alone.
-    """
-    batches = RowBatches(intake.source_id(source), intake.trace)
-    for group in _groups(pieces):
-        begun = len(intake.rejects)
-        found = [records.decode(piece, source, intake) for piece in group]
-        numbers = np.concatenate([each.numbers for each in found])
-        if len(numbers):
-            fields = joined([each.fields for each in found])
-            place = _Places(numbers, group)
-            rows = make(Columns(fields, numbers, Sieve(len(numbers)), place))
-            yield batches.batch(rows)
-            rows.sieve.report(source, place, intake)
-        intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
-
-
-def _groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    held: list[Piece] = []
-    for piece in pieces:
-        held.append(piece)
-        if sum(len(each.text) for each in held) >= BATCH_BYTES:
-            yield held
-            held = []
-    if held:
-        yield held
-
-
-@dataclass(frozen=True)
-class _Places:
-    """Where the records with these numbers stand, looked up when needed."""
-
-    numbers: Ints
-    pieces: Sequence[Piece]
-
-    def __call__(self, row: int) -> Line | int:
-        return self._by_number[int(self.numbers[row])]
-
-    @cached_property
-    def _by_number(self) -> Mapping[int, Line | int]:
-        places = (place for piece in self.pieces for place, _ in piece.items())
-        return {number_of(place): place for place in places}

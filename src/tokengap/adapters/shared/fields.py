@@ -16,6 +16,12 @@ from msgspec.structs import astuple
 
 from tokengap.adapters.shared.lines import COUNT_LIMIT
 
+_SCALARS: Final = {
+    inspect.StrType: pa.string(),
+    inspect.FloatType: pa.float64(),
+    inspect.BoolType: pa.bool_(),
+}
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -53,20 +59,15 @@ class Layout:
         self._others = [n for n, kind in kinds.items() if kind is None]
 
     def fields(self, structs: Sequence[Any]) -> Fields:
-        """Return the fields of some structs, each of this type or of a kind of it."""
-        there = pa.repeat(pa.scalar(True), len(structs))
-        return self._of_rows(list(map(astuple, structs)), there)
-
-    def of_optional(self, structs: Sequence[Any]) -> Fields:
-        """Do as `fields` for structs of which some may be None."""
+        """Return the fields of some structs, each of this type, or of a kind of it, or None."""
         there = [struct is not None for struct in structs]
         if all(there):
-            return self.fields(structs)
+            return self._of_rows(list(map(astuple, structs)), pa.array(there, pa.bool_()))
         if not any(there):
-            return self._of_rows([], pa.array(there))
+            return self._of_rows([], pa.array(there, pa.bool_()))
         none = (None,) * len(self._names)
         rows = [astuple(struct) if at else none for struct, at in zip(structs, there, strict=True)]
-        return self._of_rows(rows, pa.array(there))
+        return self._of_rows(rows, pa.array(there, pa.bool_()))
 
     def _of_rows(self, rows: Sequence[tuple[Any, ...]], there: pa.Array) -> Fields:
         """The fields, of which all are None if there are no rows."""
@@ -75,7 +76,7 @@ class Layout:
         return Fields(
             there,
             {name: _array(found[name], kind) for name, kind in self._arrays.items()},
-            {name: layout.of_optional(found[name]) for name, layout in self._parts.items()},
+            {name: layout.fields(found[name]) for name, layout in self._parts.items()},
             {name: found[name] for name in self._others},
         )
 
@@ -83,17 +84,10 @@ class Layout:
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_integer(kind):
         try:
-            return pa.array(np.fromiter(values, kind.to_pandas_dtype(), len(values)))
+            return pa.array(np.fromiter(values, str(kind), len(values)))
         except TypeError:  # of None; without it, this takes half the time
             pass
     return pa.array(values, kind)
-
-
-_SIMPLE: Final = {
-    inspect.StrType: pa.string(),
-    inspect.FloatType: pa.float64(),
-    inspect.BoolType: pa.bool_(),
-}
 
 
 def _kind(kind: inspect.Type) -> pa.DataType | Layout | None:
@@ -101,11 +95,10 @@ def _kind(kind: inspect.Type) -> pa.DataType | Layout | None:
     if isinstance(kind, inspect.UnionType):
         kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
         return _kind(kinds[0]) if len(kinds) == 1 else None
-    if (simple := _SIMPLE.get(type(kind))) is not None:
-        return simple
-    match kind:
-        case inspect.IntType(ge=int(), le=int(most)):
-            return pa.int32() if most <= COUNT_LIMIT else pa.int64()
-        case inspect.StructType():
-            return Layout(kind)
-    return None
+    if isinstance(kind, inspect.IntType):
+        if kind.ge is None or kind.le is None:
+            return None
+        return pa.int32() if kind.le <= COUNT_LIMIT else pa.int64()
+    if isinstance(kind, inspect.StructType):
+        return Layout(kind)
+    return _SCALARS.get(type(kind))

@@ -39,13 +39,15 @@ def _without_escapes(text: bytes) -> bytes:
 
     The first backslash of a text begins an escape, and the last quote before it the text.
     """
+    if b"\\" not in text:
+        return text
     pieces, at = [], 0
     for escaped in _ESCAPED.finditer(text):
         begin, end = escaped.span()
         if not _IS_KEY.match(text, end):
             pieces.append(text[at : text.rfind(b'"', at, begin) + 1])
             at = end
-    return b"".join((*pieces, text[at:])) if at else text
+    return b"".join((*pieces, text[at:]))
 
 
 class Shapes:

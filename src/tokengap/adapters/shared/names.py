@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -32,11 +33,11 @@ class Names:
 
         A request that is not `good` takes none.
         """
-        if good.all() and all(logged):
-            fresh = set(logged)
-            if len(fresh) == len(logged) and self._given.isdisjoint(fresh):
-                self._given.update(name for name in logged if name)
-                return None
+        takers = [name or "" for name in compress(logged, good.tolist())]
+        fresh = set(takers)
+        if all(takers) and len(fresh) == len(takers) and self._given.isdisjoint(fresh):
+            self._given |= fresh
+            return None
         rows = zip(logged, indices.tolist(), good.tolist(), strict=True)
         return [self.name(text, at) if ok else None for text, at, ok in rows]
 
@@ -49,11 +50,11 @@ class Attempts:
 
     def numbers(self, names: Sequence[str], good: Bools) -> Ints:
         """Return how often each name came before; where it is not `good`, it does not count."""
-        fresh = dict.fromkeys(names, 1)
-        if good.all() and len(fresh) == len(names) and self._seen.keys().isdisjoint(fresh):
-            self._seen |= fresh
-            return np.zeros(len(names), np.int64)
         before = np.zeros(len(names), np.int64)
+        fresh = dict.fromkeys(compress(names, good.tolist()), 1)
+        if len(fresh) == good.sum() and self._seen.keys().isdisjoint(fresh):
+            self._seen |= fresh
+            return before
         for row in np.flatnonzero(good).tolist():
             before[row] = self._seen[names[row]]
             self._seen[names[row]] += 1

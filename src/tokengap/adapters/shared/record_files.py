@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.shared.places import number_of
 from tokengap.adapters.source import Block, Line, Source
 from tokengap.errors import InputError
 
@@ -49,11 +50,6 @@ class Piece:
     text: bytes
     numbers: Callable[[Ints], Ints]
     items: Callable[[], Iterable[Item]]
-
-
-def number_of(place: Line | int) -> int:
-    """Number of a line, or the index."""
-    return place if isinstance(place, int) else place.number
 
 
 def read_pieces(source: Source, expected: str) -> Iterator[Piece]:

@@ -44,7 +44,7 @@ def optional_ms_ns(ms: float | None, field: str) -> int | None:
 
 
 def seconds_column(seconds: pa.Array) -> tuple[pa.Array, Bools]:
-    """Do as `seconds_ns` for a column of doubles: NULL where that refuses, and where it does."""
+    """Do as `seconds_ns` for a column; NULL where that refuses a value, and where it does."""
     values, known, bad = _within(seconds, TIME_LIMIT_NS / NS_PER_S)
     whole = np.trunc(values)
     part = np.rint((values - whole) * NS_PER_S)
@@ -52,9 +52,10 @@ def seconds_column(seconds: pa.Array) -> tuple[pa.Array, Bools]:
 
 
 def ms_column(ms: pa.Array) -> tuple[pa.Array, Bools]:
-    """Do as `ms_ns` for a column: NULL where that refuses a value, and where it does."""
+    """Do as `ms_ns` for a column; NULL where that refuses a value, and where it does."""
     if pa.types.is_integer(ms.type):
-        beyond = pc.greater(pc.abs(ms), TIME_LIMIT_NS // NS_PER_MS)
+        most = TIME_LIMIT_NS // NS_PER_MS
+        beyond = pc.or_(pc.greater(ms, most), pc.less(ms, -most))
         ns = pc.multiply(pc.if_else(beyond, None, ms), NS_PER_MS)
         return ns, pc.fill_null(beyond, fill_value=False).to_numpy(zero_copy_only=False)
     values, known, bad = _within(ms, TIME_LIMIT_NS / NS_PER_MS)

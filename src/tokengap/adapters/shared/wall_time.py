@@ -44,11 +44,6 @@ def _seconds(day: str, clock: str, zone: str) -> int | None:
     return (there - _EPOCH) // _SECOND
 
 
-def optional_rfc3339_ns(text: str | None, field: str) -> int | None:
-    """Do as `rfc3339_ns`, but let None stay None."""
-    return None if text is None else rfc3339_ns(text, field)
-
-
 def rfc3339_column(texts: pa.Array, field: str) -> tuple[pa.Array, dict[int, LineError]]:
     """Do as `rfc3339_ns` for a column, and tell the rows where it fails; NULL stays NULL."""
     usual = pc.match_substring_regex(texts, _USUAL)

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from tokengap.adapters.formats.dynamo_trace.timing import Timing, Workers, times_of, workers_of
 from tokengap.adapters.shared.columns import Columns, unless_empty
 from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.one_per_record import Unfinished
 from tokengap.adapters.shared.openai import Usage
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.shared.stamps import SENTINEL_DROPPED
+from tokengap.adapters.shared.unfinished import Unfinished
 
 UNFINISHED: Final = "no chunk with `nvext.timing`: the answer was cut, or did not ask for it"
 

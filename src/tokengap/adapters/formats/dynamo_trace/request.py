@@ -64,7 +64,7 @@ class Event(msgspec.Struct, gc=False):
 
 
 def rows(events: Columns, clock: str, attempts: Attempts) -> Rows:
-    """Return the rows of events that end a request; an id that comes again is an attempt."""
+    """Return the rows of events that end a request; an id that comes again is another attempt."""
     _leave_out(events)
     request = events.part("request", "")
     x_ids, own_ids = (unless_empty(request[name]) for name in ("x_request_id", "request_id"))

@@ -16,10 +16,10 @@ import pyarrow as pa
 from tokengap.adapters.formats.dynamo_trace import answer, request
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.columns import read_columns
+from tokengap.adapters.shared.column_reader import read_columns
 from tokengap.adapters.shared.names import Attempts, Names
-from tokengap.adapters.shared.one_per_record import Unfinished
 from tokengap.adapters.shared.record_files import read_pieces
+from tokengap.adapters.shared.unfinished import Unfinished
 from tokengap.adapters.source import Source
 
 EXPECTED: Final = "records of Dynamo's request trace, or answers with `nvext.timing`"

@@ -20,7 +20,7 @@ from tokengap.adapters.rows import Stream, record_batches
 from tokengap.adapters.shared import one_per_record
 from tokengap.adapters.shared.documents import document
 from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.one_per_record import Place
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.source import Source
 

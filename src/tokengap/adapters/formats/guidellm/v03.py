@@ -17,8 +17,8 @@ from tokengap.adapters.formats.guidellm.facts import (
     fill_times,
 )
 from tokengap.adapters.rows import Stream
-from tokengap.adapters.shared.one_per_record import Place
 from tokengap.adapters.shared.openai import Count
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.seconds import optional_ms_ns, optional_seconds_ns, seconds_ns
 from tokengap.schema import TIME_LIMIT_NS
 

@@ -12,8 +12,8 @@ from tokengap.adapters.formats.guidellm.facts import (
     fill_times,
 )
 from tokengap.adapters.rows import Stream
-from tokengap.adapters.shared.one_per_record import Place
 from tokengap.adapters.shared.openai import Count
+from tokengap.adapters.shared.places import Place
 from tokengap.adapters.shared.requests import asked
 from tokengap.adapters.shared.seconds import optional_ms_ns, optional_seconds_ns
 

@@ -1,0 +1,78 @@
+"""From a file of records to rows of `streams`, many records at once."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tokengap.adapters.deliveries import Ints
+from tokengap.adapters.interface import Intake
+from tokengap.adapters.shared.bulk_records import BulkRecords
+from tokengap.adapters.shared.columns import Columns
+from tokengap.adapters.shared.fields import joined
+from tokengap.adapters.shared.places import number_of
+from tokengap.adapters.shared.record_files import Piece
+from tokengap.adapters.shared.row_batches import RowBatches, Rows
+from tokengap.adapters.shared.sieve import Sieve
+from tokengap.adapters.source import Line, Source
+
+BATCH_BYTES: Final = 16 << 20
+"""Records are looked at together, as far as this: each operation on arrays has a fixed cost."""
+
+
+def read_columns(
+    source: Source,
+    intake: Intake,
+    pieces: Iterable[Piece],
+    records: BulkRecords[Any],
+    make: Callable[[Columns], Rows],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that `make` makes of the records, without those that are refused.
+
+    A record that cannot be decoded, or that is refused, is quarantined alone.
+    """
+    batches = RowBatches(intake.source_id(source), intake.trace)
+    for group in _groups(pieces):
+        begun = len(intake.rejects)
+        found = [records.decode(piece, source, intake) for piece in group]
+        numbers = np.concatenate([each.numbers for each in found])
+        if len(numbers):
+            fields = joined([each.fields for each in found])
+            place = _Places(numbers, group)
+            rows = make(Columns(fields, numbers, Sieve(len(numbers)), place))
+            yield batches.batch(rows)
+            rows.sieve.report(source, place, intake)
+        intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
+
+
+def _groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    held: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece.text)
+        if size >= BATCH_BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the records with these numbers stand, looked up when needed."""
+
+    numbers: Ints
+    pieces: Sequence[Piece]
+
+    def __call__(self, row: int) -> Line | int:
+        return self._by_number[int(self.numbers[row])]
+
+    @cached_property
+    def _by_number(self) -> Mapping[int, Line | int]:
+        places = (place for piece in self.pieces for place, _ in piece.items())
+        return {number_of(place): place for place in places}

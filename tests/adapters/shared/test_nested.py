@@ -1,0 +1,63 @@
+import pyarrow as pa
+import pytest
+
+from tokengap.adapters.rows import stage
+from tokengap.adapters.shared.nested import (
+    Reported,
+    Stage,
+    by_value,
+    mark_lists,
+    reported_lists,
+    stage_lists,
+    suffixed,
+)
+from tokengap.schema import STREAMS
+
+
+def ints(*values: int | None) -> pa.Array:
+    return pa.array(values, pa.int64())
+
+
+def test_stages_are_placed_or_only_have_a_length() -> None:
+    clocks = pa.array(["c1", "c2", "c3"])
+    lists = stage_lists(
+        [
+            Stage("queue", ints(1, None, None), ints(3, None, 9), ints(2, 5, None), clocks),
+            Stage("relay", ints(4, 5, None), ints(3, None, 6), clock=clocks),
+        ],
+        3,
+    )
+    assert lists.type == STREAMS.field("stages").type
+    assert lists.to_pylist() == [
+        [stage("queue", 1, 3, clock="c1"), stage("relay", 4, 3, clock="c1")],
+        [stage("queue", duration_ns=5)],
+        [],
+    ]
+
+
+def test_a_stage_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no stage is called dinner"):
+        stage_lists([Stage("dinner", lasted_ns=ints(1))], 1)
+
+
+def test_marks_and_reported_numbers_of_a_row_keep_their_order() -> None:
+    marks = mark_lists({"headers": ints(None, 4), "empty": ints(7, 3)}, 2)
+    assert [[(m["kind"], m["t_ns"]) for m in row] for row in marks.to_pylist()] == [
+        [("empty", 7)],
+        [("headers", 4), ("empty", 3)],
+    ]
+    told = [Reported.of("ttft", "f", ints(None, 1)), Reported.of("e2e", "g", ints(None, 0))]
+    assert reported_lists(told, 2).to_pylist() == [
+        None,
+        [
+            {"metric": "ttft", "value_ns": 1, "formula": "f"},
+            {"metric": "e2e", "value_ns": 0, "formula": "g"},
+        ],
+    ]
+    assert reported_lists(told, 2, empty=True).to_pylist()[0] == []
+
+
+def test_texts_made_of_texts() -> None:
+    texts = pa.array(["a", None, "b", "a"])
+    assert suffixed(texts, "-p").to_pylist() == ["a-p", None, "b-p", "a-p"]
+    assert by_value(texts, {"a": "A", "b": None}.get).to_pylist() == ["A", None, None, "A"]
