@@ -264,3 +264,13 @@ def test_a_body_that_was_not_streamed_is_one_delivery() -> None:
 def test_an_event_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(LineError, match="event: not JSON"):
         Transcript().add(0, '{"choices": [')
+
+
+def test_what_a_server_reports_behind_the_answer_is_a_mark() -> None:
+    # TensorRT-LLM's event `trtllm.perf_metrics` follows the terminator.
+    timings = '{"Server-Timing": "server_queue;dur=1.250000"}'
+    row = only([(10, text("a")), (20, text("b")), (21, DONE), (22, timings)])
+    assert (row["status"], row["quality"]) == ("completed", ["tokens_are_events"])
+    assert (row["gaps_ns"], marks(row)) == ([10 * MS], ["done", "other"])
+    with pytest.raises(LineError, match="not an OpenAI-style answer"):
+        streams([(10, text("a")), (20, timings)])

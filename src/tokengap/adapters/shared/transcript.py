@@ -10,6 +10,7 @@ from typing import Final
 from tokengap.adapters.rows import Stream
 from tokengap.adapters.shared.alike import Events
 from tokengap.adapters.shared.content import Content, Received, Share, contents
+from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.openai import DONE, Part, Payload, Usage
 
 EMPTY_LEFT_OUT: Final = "empty_text_left_out"
@@ -36,7 +37,13 @@ class Transcript:
             self.done_ns = t_ns
             self._marks.append(("done", t_ns))
             return
-        payload = self._events.parse(text)
+        try:
+            payload = self._events.parse(text)
+        except LineError:
+            if self.done_ns is None:
+                raise
+            self.mark("other", t_ns)  # behind the answer, some servers report their own timings
+            return
         if payload is self._last:
             self._received.repeat(t_ns)
         else:
