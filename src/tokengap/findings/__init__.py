@@ -11,4 +11,9 @@ from tokengap.findings.quality import quality
 
 RULES: Final[tuple[Rule, ...]] = (hidden_stalls, handoff_place, inexact, quality)
 
-__all__ = ["RULES", "Audit", "Finding", "Rule", "audit"]
+__all__ = ["RULES", "Audit", "Finding", "Rule", "audit", "findings"]
+
+
+def findings(found: Audit) -> list[Finding]:
+    """What all rules have to say, most important first."""
+    return [finding for rule in RULES for finding in rule(found)]

@@ -22,43 +22,27 @@ from tokengap import __version__
 from tokengap.findings import Audit
 from tokengap.findings.audit import rows
 from tokengap.report.banner import banner
-from tokengap.report.figures import average_against_worst, gap_survival
-from tokengap.report.places import stages, views
-from tokengap.report.section import Build, Subject
-from tokengap.report.tables import handoff, latency, objectives, quality, stalls
-from tokengap.report.terms import terms
-from tokengap.report.words import boundary, dates, plain, trace_names, window
+from tokengap.report.section import Subject
+from tokengap.report.sections import sections
+from tokengap.report.words import dates, plain, trace_names
 from tokengap.units import format_count
 
-SECTIONS: Final[tuple[Build, ...]] = (
-    average_against_worst,
-    gap_survival,
-    stalls,
-    objectives,
-    latency,
-    handoff,
-    stages,
-    views,
-    quality,
-    terms,
-)
 TRACES_SHOWN: Final = 8
 _ESCAPES: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
     """The page; the connection must have the query library loaded and bound to the same logs."""
-    scope = f"{boundary(audit)} · {window(audit)}"
-    subject = Subject(con, audit, scope)
+    subject = Subject(con, audit)
     script = _script()
     return _template().render(
         version=__version__,
         traces=trace_names(audit, TRACES_SHOWN),
         streams=format_count(audit.counts["streams"]),
-        scope=scope,
+        scope=subject.scope,
         dates=dates(audit) if _on_wall_clocks(con) else None,
         banner=banner(audit),
-        sections=[section for build in SECTIONS if (section := build(subject)) is not None],
+        sections=sections(subject),
         script=Markup(script),  # noqa: S704 (our own)
         script_digest=_digest(script),
         generated=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",

@@ -7,19 +7,32 @@ from typing import Any
 import duckdb
 
 from tokengap.findings import Audit, Finding
+from tokengap.findings.audit import Row
 from tokengap.report.theme import Place
+from tokengap.report.words import boundary, window
+from tokengap.slo import sql_parameter
+from tokengap.store.sql import literal
 
 
 @dataclass(frozen=True)
 class Subject:
     """What a section is about.
 
-    con: a connection with the query library bound. scope: vantage, origin and window in words.
+    con: a connection with the query library bound, to the logs that were audited.
     """
 
     con: duckdb.DuckDBPyConnection
     audit: Audit
-    scope: str
+
+    @property
+    def scope(self) -> str:
+        """Vantage, origin and window in words: what the numbers of a section are about."""
+        return f"{boundary(self.audit)} · {window(self.audit)}"
+
+    @property
+    def asked(self) -> str:
+        """The limits as the argument of a query."""
+        return literal(sql_parameter(self.audit.objectives))
 
     @property
     def limits_ns(self) -> dict[str, int]:
@@ -47,18 +60,21 @@ class Key:
 
 @dataclass(frozen=True)
 class Section:
-    """One heading of the page.
+    """One heading of the report.
 
-    samples: n, and whether it counts requests or gaps. scope: as in `Subject`. legend, chart (a
-    Vega-Lite specification), table, findings, terms: what is shown. notes: how to read it, or why
-    there is nothing to show.
+    name: what its files are called. samples: n, and whether it counts requests or gaps. scope: as
+    in `Subject`. legend, chart (a Vega-Lite specification), table, findings, terms: what is shown.
+    data: the rows that the chart is made of. notes: how to read it, or why there is nothing to
+    show.
     """
 
+    name: str
     title: str
     samples: str
     scope: str
     legend: Sequence[Key] = ()
     chart: dict[str, Any] | None = None
+    data: Sequence[Row] = ()
     table: Table | None = None
     findings: Sequence[Finding] = ()
     terms: Mapping[str, str] = field(default_factory=dict)

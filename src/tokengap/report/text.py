@@ -7,15 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tokengap.findings import RULES, Audit, Finding
-from tokengap.report.places import (
-    BOUNDARY_COLUMNS,
-    STAGE_COLUMNS,
-    VIEW_COLUMNS,
-    boundary_rows,
-    stage_rows,
-    view_rows,
-)
+from tokengap.findings import Audit, Finding, findings
+from tokengap.report.sections.handoff import BOUNDARY_COLUMNS, boundary_rows
+from tokengap.report.sections.handoff_stages import STAGE_COLUMNS, stage_rows
+from tokengap.report.sections.vantages import VIEW_COLUMNS, view_rows
 from tokengap.report.words import (
     PERCENTILES,
     THIN,
@@ -47,9 +42,9 @@ _LEVELS: Final = {"stall": ("●", "bold red"), "unknown": ("?", "yellow"), "not
 
 def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> None:
     """Write the audit; `all_stalls` lists every hidden stall, however many there are."""
-    findings = [finding for rule in RULES for finding in rule(audit)]
+    said = findings(audit)
     console.print(_title(audit), soft_wrap=True)
-    _print_findings(console, [f for f in findings if f.rule == "hidden_stalls"])
+    _print_findings(console, [f for f in said if f.rule == "hidden_stalls"])
     if audit.per_objective:
         console.print(_objectives(audit))
     console.print(_percentiles(audit))
@@ -59,7 +54,7 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
         console.print(_ratios(audit))
         console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
     _print_places(console, audit)
-    _print_findings(console, [f for f in findings if f.rule != "hidden_stalls"])
+    _print_findings(console, [f for f in said if f.rule != "hidden_stalls"])
 
 
 def _print_places(console: Console, audit: Audit) -> None:

@@ -1,21 +1,17 @@
-"""The two figures: average against worst gap, and how many gaps are longer than x."""
+"""Average against worst gap: one mark per request, in the quadrants that the limits make."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tokengap.findings.audit import Row, rows
-from tokengap.report.charts import Corner, axis_start_ns, stall_map, survival
+from tokengap.report.charts import Corner, stall_map
 from tokengap.report.section import Key, Section, Subject
 from tokengap.report.theme import PLACES
 from tokengap.report.words import NAMES, TRY_LIMITS, why_nothing
-from tokengap.slo import sql_parameter
-from tokengap.store.sql import literal
-from tokengap.units import format_count, format_share
+from tokengap.units import format_count
 
 _VERDICTS: Final = {"tpot": "average", "worst_gap": "worst"}
 """Limits that make quadrants, and the column of their verdict."""
-_GAP_LIMITS: Final = ("tpot", "gap_p50", "gap_p90", "gap_p99", "worst_gap", "handoff_gap")
-"""Limits that can be read off an axis of gaps."""
 _QUADRANTS: Final = {
     "top left": ("hidden", ("meets average,", "misses worst gap")),
     "top right": ("both", ("misses both",)),
@@ -40,13 +36,13 @@ _UNSURE: Final = {
 
 def average_against_worst(subject: Subject) -> Section:
     """One mark per request, in the quadrants that the limits make."""
-    asked = literal(sql_parameter(subject.audit.objectives))
     limits = {name: ns for name, ns in subject.limits_ns.items() if name in _VERDICTS}
-    marks = _placed(rows(subject.con, f"FROM stall_map({asked})"), limits)
-    counts = _counts(rows(subject.con, f"FROM stall_quadrants({asked})"), limits)
+    marks = _placed(rows(subject.con, f"FROM stall_map({subject.asked})"), limits)
+    counts = _counts(rows(subject.con, f"FROM stall_quadrants({subject.asked})"), limits)
     unplaced = rows(subject.con, "FROM unplaced_requests")
     drawn = format_count(sum(row["requests"] for row in marks))
     return Section(
+        "average_against_worst",
         "Average against worst gap",
         f"n {drawn} completed requests, per request",
         subject.scope,
@@ -56,6 +52,7 @@ def average_against_worst(subject: Subject) -> Section:
             if counts.get(key)
         ],
         chart=stall_map(marks, limits, _corners(limits, counts)) if marks else None,
+        data=marks,
         notes=list(_map_notes(subject, marks, unplaced)),
     )
 
@@ -121,46 +118,3 @@ def _map_notes(subject: Subject, marks: list[Row], unplaced: list[Row]) -> Itera
         )
     if unplaced:
         yield why_nothing(subject.audit, unplaced)
-
-
-def gap_survival(subject: Subject) -> Section:
-    """The share of all gaps that are longer than x."""
-    gaps = subject.audit.gaps
-    steps = rows(subject.con, "FROM gap_survival")
-    limits = {name: ns for name, ns in subject.limits_ns.items() if name in _GAP_LIMITS}
-    if subject.audit.judged_handoff != "stream":  # then its limit is about no gap of a stream
-        limits.pop("handoff_gap", None)
-    return Section(
-        "How many gaps are long",
-        f"n {format_count(gaps['n'])} gaps, per gap",
-        subject.scope,
-        chart=survival(steps, limits) if gaps["max_ns"] else None,
-        notes=list(_survival_notes(subject, steps)),
-    )
-
-
-def _survival_notes(subject: Subject, steps: list[Row]) -> Iterator[str]:
-    gaps = subject.audit.gaps
-    if not gaps["n"]:
-        yield why_nothing(subject.audit, rows(subject.con, "FROM unplaced_requests"))
-    else:
-        yield "All gaps of completed requests pooled: long answers weigh more than short ones."
-    if gaps["left_out"]:
-        yield f"{format_count(gaps['left_out'])} negative gaps are left out: a clock stepped."
-    if left := _left_of_axis(steps):
-        yield (
-            f"{format_count(left)} gaps ({format_share(left / gaps['n'])}) are shorter than the "
-            "axis shows."
-        )
-    if gaps["coalesced_share"]:
-        yield (
-            f"{format_share(gaps['coalesced_share'])} of the gaps are of streams with coalesced "
-            "reads: their shortest gaps come from the transport, not from the server."
-        )
-
-
-def _left_of_axis(steps: list[Row]) -> int:
-    if not steps or not steps[-1]["gap_ns"]:
-        return 0
-    start_ns = axis_start_ns(steps)
-    return sum(row["gaps"] for row in steps if row["gap_ns"] <= start_ns)

@@ -27,4 +27,4 @@ TERMS: Final = {
 
 def terms(subject: Subject) -> Section:
     """What the words mean."""
-    return Section("Terms", "", subject.scope, terms=TERMS)
+    return Section("terms", "Terms", "", subject.scope, terms=TERMS)
