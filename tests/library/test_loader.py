@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from tokengap.errors import QueryError
-from tokengap.library import Query, check, load, materialise, read_catalogue
+from tokengap.library import Query, check, load, read_catalogue, refresh
 from tokengap.store.connect import Declared, connect
 
 CATALOGUE: Final = read_catalogue()
@@ -123,8 +123,9 @@ def test_header_must_list_the_parameters_that_the_macro_has(
         load(con, read_catalogue([tmp_path]), "mine")
 
 
-def test_materialised_view_answers_without_its_source(con: duckdb.DuckDBPyConnection) -> None:
-    load(con, CATALOGUE, "streams")
-    materialise(con, "streams")
+def test_stored_view_answers_without_its_source(con: duckdb.DuckDBPyConnection) -> None:
+    storing = CATALOGUE.storing(["streams"])
+    load(con, storing, "streams")
+    refresh(con, storing, "streams")
     con.execute("DROP VIEW stored_streams")
     assert con.execute("SELECT count(*) FROM streams").fetchall() == [(0,)]

@@ -131,6 +131,11 @@ class Library:
         (found,) = self.rows(relation)
         return found
 
+    def store(self, name: str) -> None:
+        """Compute a view once, so that all that reads it reads the same rows."""
+        self.con.execute(f"CREATE OR REPLACE TEMP TABLE stored_{name} AS FROM {name}")
+        self.con.execute(f"CREATE OR REPLACE VIEW {name} AS FROM stored_{name}")
+
     def restore(self, name: str) -> None:
         """Make a view what its file says, whatever it was replaced by."""
         self.con.execute(self.catalogue[name].sql.replace("CREATE", "CREATE OR REPLACE", 1))

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.queries.comparing import same
-from tests.queries.given import Library, Row, limits
+from tests.queries.given import LATENCY, Library, Row, limits
 from tests.queries.strategies import populations
 from tests.queries.test_edges import calls
-from tokengap.library import materialise
 
 FACTOR: Final = 10
 STAMPS: Final = (
@@ -36,7 +35,7 @@ CHECKED: Final = (
 
 def shown(library: Library, rows: list[Row], names: tuple[str, ...]) -> dict[str, list[Row]]:
     library.bind(rows)
-    materialise(library.con, "request_latency")
+    library.store(LATENCY)
     relations = {name: call for name, call in calls(library).items() if name in names}
     return {name: sorted(library.rows(call), key=str) for name, call in relations.items()}
 

@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 from tests.queries import oracle_relations as right
 from tests.queries import oracle_statistics as statistics
 from tests.queries.comparing import assert_same_rows, differences
-from tests.queries.given import Library, Row, limits
+from tests.queries.given import LATENCY, Library, Row, limits
 from tests.queries.observed import Observed
 from tests.queries.oracle_requests import judged, last_attempts, requests
 from tests.queries.strategies import populations, windowed
-from tokengap.library import materialise
 from tokengap.slo import STATISTICS
 from tokengap.store.connect import Declared
 
@@ -28,7 +27,7 @@ def test_verdicts_and_counts(
     library: Library, rows: list[Row], declared: Declared, limits_ns: dict[str, int]
 ) -> None:
     library.bind(rows, declared)
-    materialise(library.con, "request_latency")
+    library.store(LATENCY)
     asked = limits(**limits_ns)
     streams = judged(rows, declared)
     found = requests(streams, limits_ns)
@@ -62,7 +61,7 @@ def test_verdicts_and_counts(
 @settings(max_examples=25)
 def test_statistics(library: Library, rows: list[Row], declared: Declared) -> None:
     library.bind(rows, declared)
-    materialise(library.con, "request_latency")
+    library.store(LATENCY)
     last, streams = last_attempts(rows, declared), judged(rows, declared)
     percentiles = statistics.latency_percentiles(last, declared.window)
     assert_same_rows(library.rows("latency_percentiles"), percentiles)

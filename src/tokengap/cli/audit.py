@@ -62,15 +62,13 @@ def audit(
     """
     from tokengap.cli.inputs import objectives, opened
     from tokengap.findings import audit as judge
-    from tokengap.library import SHARED, materialise, read_catalogue
+    from tokengap.library import SHARED, read_catalogue
 
     if html is not None:
         check_output(html, force=force)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
-    with opened(paths, read_catalogue(query_dirs), **options) as inputs:
-        for name in SHARED:
-            materialise(inputs.con, name)
+    with opened(paths, read_catalogue(query_dirs).storing(SHARED), **options) as inputs:
         _require_answers(inputs.con)
         found = judge(inputs.con, asked)
         _require_judged(found)

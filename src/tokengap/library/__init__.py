@@ -1,7 +1,7 @@
 """The SQL library: find `queries/`, read its headers, load it into DuckDB, call it."""
 
-from tokengap.library.catalogue import Catalogue, read_catalogue
-from tokengap.library.loader import SHARED, check, comments, load, materialise, refresh
+from tokengap.library.catalogue import SHARED, Catalogue, read_catalogue
+from tokengap.library.loader import check, comments, load, refresh
 from tokengap.library.query import Column, Parameter, Query
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "check",
     "comments",
     "load",
-    "materialise",
     "read_catalogue",
     "refresh",
 ]

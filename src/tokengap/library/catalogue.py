@@ -1,7 +1,7 @@
 """All query files together: found, read, checked against each other, and put in order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
@@ -13,6 +13,8 @@ from tokengap.library.query import Query, parse
 
 ROOTS: Final = ("stored_streams", "all_streams", "clocks", "clock_offsets", "rejects")
 """Relations that a connection has before the library is loaded."""
+SHARED: Final = ("request_latency", "_last_attempts")
+"""What most relations read: worth computing once where several of them are asked for."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class Catalogue:
     def public(self) -> list[str]:
         """Names of the relations meant for users."""
         return [name for name, query in self.queries.items() if not query.is_private]
+
+    def storing(self, names: Iterable[str]) -> "Catalogue":
+        """The same library, with these views computed once instead of whenever they are read."""
+        return replace(self, queries=self.queries | {name: self[name].stored() for name in names})
 
     def closure(self, name: str) -> list[Query]:
         """The relation and everything it needs, in dependency order."""
@@ -79,16 +85,15 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
 
 
 def _check_requires(queries: dict[str, Query]) -> None:
-    names = (*queries, *ROOTS)
+    names = frozenset((*queries, *ROOTS))
     for query in queries.values():
         for name in query.requires:
             if name not in names:
                 raise QueryError(f"{query.path}: requires {name}, which no file defines")
-            if not query.uses(name):
+            if name not in query.used:
                 raise QueryError(f"{query.path}: requires {name} but does not use it")
-        for name in names:
-            if name != query.name and name not in query.requires and query.uses(name):
-                raise QueryError(f"{query.path}: uses {name} but does not require it")
+        if silent := query.used & names - {query.name, *query.requires}:
+            raise QueryError(f"{query.path}: uses {min(silent)} but does not require it")
 
 
 def _order(queries: dict[str, Query]) -> list[str]:

@@ -1,7 +1,5 @@
 """Loading the library into DuckDB, and holding every file to its header."""
 
-from typing import Final
-
 import duckdb
 
 from tokengap.errors import QueryError
@@ -36,16 +34,6 @@ def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) ->
     _check_contract(con, query)
     _check_shadowing(con, catalogue, query)
     con.execute(comments(query))
-
-
-SHARED: Final = ("request_latency", "_last_attempts")
-"""What most relations read: worth computing once where several of them are asked for."""
-
-
-def materialise(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Compute the view once and let everything that reads it read the result."""
-    con.execute(f"CREATE OR REPLACE TEMP TABLE materialised_{name} AS SELECT * FROM {name}")
-    con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM materialised_{name}")
 
 
 def comments(query: Query) -> str:

@@ -18,7 +18,8 @@ starts with an underscore is private: it needs no columns in its header.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ from tokengap.errors import QueryError
 
 _CREATE: Final = re.compile(r"^CREATE (VIEW|TABLE|MACRO) (\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*?$|'(?:[^']|'')*'", re.MULTILINE)
+_USE: Final = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)|(?<![\w.])(\w+)\(")
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,16 @@ class Query:
         """False for a scalar macro."""
         return not self.is_macro or " AS TABLE" in self.sql
 
-    def uses(self, name: str) -> bool:
-        """True if the SQL reads the relation or calls the macro `name`."""
-        bare = _COMMENT.sub("", self.sql)
-        return bool(re.search(rf"\b(FROM|JOIN)\s+{name}\b|(?<![\w.]){name}\(", bare))
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """Every name that the SQL reads from or calls, of the library or not."""
+        return frozenset(
+            read or called for read, called in _USE.findall(_COMMENT.sub("", self.sql))
+        )
+
+    def stored(self) -> "Query":
+        """The same relation, computed once."""
+        return replace(self, kind="TABLE", sql=self.sql.replace("CREATE VIEW", "CREATE TABLE", 1))
 
 
 def parse(path: Path) -> Query:

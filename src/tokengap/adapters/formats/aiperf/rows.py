@@ -21,7 +21,6 @@ ROUNDING_NS: Final = 1_000
 
 _PROMPT_TOKENS: Final = ("usage_prompt_tokens", "input_sequence_length", "error_isl")
 _USAGE, _EVENTS, _RECOUNT = map(count_source_code, ("usage", "events", "retokenised"))
-_NO_TIME: Final = pa.scalar(None, pa.int64())
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def _times(rows: pa.RecordBatch, ends: _Ends) -> dict[str, pa.Array]:
         ),
         "stream_close_ns": pc.if_else(
             pa.array(ends.cancelled | ends.refused),
-            _NO_TIME,
+            pa.scalar(None, pa.int64()),
             column(rows, "metadata", "request_end_ns"),
         ),
         "first_answer_ns": pa.array(values(start_ns) + answer_ns, mask=~reasoned),

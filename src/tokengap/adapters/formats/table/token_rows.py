@@ -24,7 +24,7 @@ TOKEN: Final = KINDS.index("token")
 NO_EVENT: Final = len(KINDS)
 """Stands for kinds that are ignored."""
 
-_WORDS: Final = pa.array([*KINDS, IGNORED])
+_WORDS: Final = (*KINDS, IGNORED)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _kinds(values: Values) -> Ints:
     cell = values.map.columns.event
     if cell is None:
         return np.full(values.size, TOKEN)
-    kinds = pc.index_in(values.text(("columns", "event"), cell), _WORDS)
+    kinds = pc.index_in(values.text(("columns", "event"), cell), pa.array(_WORDS))
     unknown = pc.is_null(kinds).to_numpy(zero_copy_only=False)
     reason = "no kind of event; say in `values` or `other` what it means"
     values.sieve.refuse(unknown, reason, cell.column or "event", values.column(cell))

@@ -42,9 +42,7 @@ IN_STREAM: Final = len(KINDS)
 NOT_SAID: Final = -1
 """Index or vantage of a line that names none, and choice of one that speaks of all."""
 
-_KINDS: Final = pa.array(KINDS)
 _TOKEN_KINDS: Final = len(TOKEN_KINDS)
-_VANTAGES: Final = pa.array(VANTAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ def _usual(rows: pa.RecordBatch, tokens: Bools) -> Bools:
     usual &= (_numpy(pc.fill_null(rows.column("n_tokens"), 0)) == 0) | tokens
     vantage = rows.column("vantage")
     if vantage.null_count < len(vantage):
-        usual &= _numpy(pc.or_(pc.is_null(vantage), pc.is_in(vantage, _VANTAGES)))
+        usual &= _numpy(pc.or_(pc.is_null(vantage), pc.is_in(vantage, pa.array(VANTAGES))))
     for name, least, most in (
         ("attempt", 0, COUNT_LIMIT), ("choice", 0, COUNT_LIMIT),
         ("index", 0, TIME_LIMIT_NS), ("t_ns", -TIME_LIMIT_NS, TIME_LIMIT_NS),
@@ -126,6 +124,7 @@ def from_rows(rows: pa.RecordBatch, lines: Ints, *, no_choice: int) -> EventColu
     owner, firsts = _codes([rows.column("request_id"), attempt])
     first = pa.array(firsts)
     clock = rows.column("clock").dictionary_encode("encode")
+    vantage = pc.index_in(rows.column("vantage"), pa.array(VANTAGES))
     return EventColumns(
         owners=list(zip(
             rows.column("request_id").take(first).to_pylist(), attempt.take(first).to_pylist(),
@@ -135,7 +134,7 @@ def from_rows(rows: pa.RecordBatch, lines: Ints, *, no_choice: int) -> EventColu
         clocks=clock.dictionary.to_pylist(),
         owner=owner,
         clock=_numpy(clock.indices),
-        vantage=_numpy(pc.fill_null(pc.index_in(rows.column("vantage"), _VANTAGES), NOT_SAID)),
+        vantage=_numpy(pc.fill_null(vantage, NOT_SAID)),
         choice=_numpy(pc.fill_null(rows.column("choice"), no_choice)),
         index=_numpy(pc.fill_null(rows.column("index"), NOT_SAID)),
         t_ns=_numpy(rows.column("t_ns")),
@@ -182,7 +181,7 @@ def from_records(numbered: Sequence[tuple[int, Record]], *, no_choice: int) -> E
 def _kinds(rows: pa.RecordBatch) -> Ints:
     """Position of each row's kind in `KINDS`, -1 for another."""
     kind = pc.fill_null(rows.column("kind"), "token")
-    return _numpy(pc.fill_null(pc.index_in(kind, _KINDS), -1))
+    return _numpy(pc.fill_null(pc.index_in(kind, pa.array(KINDS)), -1))
 
 
 def _codes(columns: Sequence[pa.Array]) -> tuple[Ints, Ints]:
