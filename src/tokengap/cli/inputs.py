@@ -99,6 +99,7 @@ def declaration(
     clocks: Sequence[str] = (),
     same_clock: bool = False,
     id_prefixes: Sequence[str] = (),
+    workers: Sequence[str] = (),
 ) -> Declared:
     """The declaring options as one value."""
     return Declared(
@@ -109,7 +110,8 @@ def declaration(
         handoff=handoff,
         clocks=tuple(_clock(text) for text in clocks),
         same_clock=same_clock,
-        id_prefixes=tuple(_id_prefix(text) for text in id_prefixes),
+        id_prefixes=tuple(_by_trace(text) for text in id_prefixes),
+        workers=tuple(_by_trace(text) for text in workers),
     )
 
 
@@ -140,9 +142,9 @@ def _clock(text: str) -> ClockOffset:
     )
 
 
-def _id_prefix(text: str) -> tuple[str | None, str]:
-    trace, equals, prefix = text.rpartition("=")
-    return (trace if equals else None), prefix
+def _by_trace(text: str) -> tuple[str | None, str]:
+    trace, equals, stated = text.rpartition("=")
+    return (trace if equals else None), stated
 
 
 def tables_of(loaded: Sequence[Loaded], stores: Sequence[Store] = ()) -> Tables:

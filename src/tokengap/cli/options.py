@@ -75,6 +75,13 @@ _DECLARING: Final = (
         metavar="[TRACE=]PREFIX",
         help="Prefix of the request ids that a client sent and did not save; repeatable.",
     ),
+    click.option(
+        "--worker",
+        "workers",
+        multiple=True,
+        metavar="[TRACE=]NAME",
+        help="Worker that served what names none in its log; repeatable.",
+    ),
 )
 _JUDGING: Final = (
     click.option(

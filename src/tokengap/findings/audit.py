@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import duckdb
 
+from tokengap.library import keep
 from tokengap.slo import Objective, sql_parameter
 from tokengap.store.sql import literal
 
@@ -31,6 +32,7 @@ class Audit:
     attainment: Row
     per_objective: list[Row]
     stalls: list[Row]
+    causes: list[Row]
     quadrants: list[Row]
     ratios: list[Row]
     inexact: list[Row]
@@ -81,6 +83,7 @@ class Audit:
 def audit(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Audit:
     """Judge everything the connection is bound to; the query library must be loaded."""
     asked = literal(sql_parameter(objectives))
+    keep(con, "gap_causes", asked)
     return Audit(
         traces=[row["trace"] for row in rows(con, "SELECT DISTINCT trace FROM streams ORDER BY 1")],
         objectives=tuple(objectives),
@@ -92,6 +95,7 @@ def audit(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Au
         attainment=rows(con, f"FROM slo_attainment({asked}) WHERE scope = 'all'")[0],
         per_objective=rows(con, f"FROM objective_attainment({asked})") if objectives else [],
         stalls=rows(con, f"FROM hidden_stalls({asked})") if objectives else [],
+        causes=rows(con, f"FROM cause_summary({asked})") if objectives else [],
         quadrants=rows(con, f"FROM stall_quadrants({asked})") if objectives else [],
         ratios=[] if objectives else rows(con, f"FROM worst_gap_ratios LIMIT {RATIOS_SHOWN}"),
         inexact=rows(con, "FROM inexact_values"),

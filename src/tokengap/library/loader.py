@@ -29,6 +29,15 @@ def refresh(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | No
             con.execute(query.sql.replace("CREATE TABLE", "CREATE OR REPLACE TABLE", 1))
 
 
+def keep(con: duckdb.DuckDBPyConnection, name: str, objectives: str) -> None:
+    """Answer a relation that takes objectives once, for these: whatever reads it reads the answer.
+
+    objectives: the argument, as SQL. Whoever asks for others gets the answer for these.
+    """
+    con.execute(f"CREATE OR REPLACE TEMP TABLE kept_{name} AS FROM {name}({objectives})")
+    con.execute(f"CREATE OR REPLACE MACRO {name}(objectives := []) AS TABLE FROM kept_{name}")
+
+
 def check(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, query: Query) -> None:
     """Compare a relation with its header, add its comments; QueryError says what differs."""
     _check_contract(con, query)

@@ -19,13 +19,12 @@ from tokengap.report.layers import (
     vertical_limit,
 )
 from tokengap.report.theme import MS, PLACES, SHARE_LABEL, domain, ticks
-from tokengap.report.words import interval, plain, position
+from tokengap.report.words import interval, plain, position, shortened
 from tokengap.units import format_count, format_duration, format_share
 
 Corner = tuple[str, Sequence[str]]
 """A key of `PLACES`, and the lines that name the place."""
 
-ID_SHOWN: Final = 48  # characters of a request id
 _MAP_HEIGHT: Final = 440
 _SURVIVAL_HEIGHT: Final = 340
 _AREA: Final = 56  # square pixels of a mark that is one request
@@ -74,15 +73,11 @@ def _mark(row: Row) -> Row:
         "low": (low or high) / MS,
         "worst": row["worst_gap_low_ns"] / MS,
         "requests": row["requests"],
-        "request": _shortened(plain(row["request_id"])),
+        "request": shortened(plain(row["request_id"])),
         "average": interval(low, high),
         "longest": interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
         "falls": position(row),
     }
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= ID_SHOWN else text[: ID_SHOWN - 1] + "…"
 
 
 def _points(data: Sequence[Row], x: Sequence[float], y: Sequence[float]) -> Layer:

@@ -40,6 +40,7 @@ def contract(audit: Audit) -> dict[str, Any]:
         "handoffs": [_handoff(row) for row in audit.boundaries],
         "handoff_stages": audit.stages,
         "vantages": audit.views,
+        "causes": [_cause(row) for row in audit.causes],
     }
 
 
@@ -131,5 +132,24 @@ def _stall(row: Row) -> Row:
         "worst_gap_ns": _interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
         "worst_gap_index": row["worst_gap_index"],
         "worst_gap_after_token": row["worst_gap_after_token"],
-        "cause": None,
+        "cause": row["cause"],
+        "basis": row["basis"],
+        "by": _by(row),
+    }
+
+
+def _cause(row: Row) -> Row:
+    names = ("cause", "basis", "gaps", "requests", "max_ns", "excess_ns", "excess_share")
+    return {name: row[name] for name in names} | {"p50_ns": _number(row["p50_ns"])}
+
+
+def _by(row: Row) -> Row | None:
+    """The request that was in the way."""
+    if row["by_request_id"] is None:
+        return None
+    return {
+        "trace": row["by_trace"],
+        "request_id": row["by_request_id"],
+        "prompt_tokens": row["by_prompt_tokens"],
+        "overlap_ns": row["overlap_ns"],
     }

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokengap.findings import Audit, Finding, findings
+from tokengap.report.sections.causes import CAUSE_COLUMNS, cause_rows
 from tokengap.report.sections.handoff import BOUNDARY_COLUMNS, boundary_rows
 from tokengap.report.sections.handoff_stages import STAGE_COLUMNS, stage_rows
 from tokengap.report.sections.vantages import VIEW_COLUMNS, view_rows
@@ -33,7 +34,7 @@ from tokengap.units import format_count, format_duration
 
 _WORDS: Final = (
     "", "request", "worst gap falls", "set by", "boundary", "from where to where", "not exact",
-    "seen at", "requests", "stage",
+    "seen at", "requests", "stage", "cause", "how known", "why",
 )  # fmt: skip
 STALLS_SHOWN: Final = 50
 TRACES_SHOWN: Final = 4
@@ -54,11 +55,12 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
         console.print(_ratios(audit))
         console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
     _print_places(console, audit)
-    _print_findings(console, [f for f in said if f.rule != "hidden_stalls"])
+    _print_findings(console, [f for f in said if f.rule not in ("hidden_stalls", "causes")])
 
 
 def _print_places(console: Console, audit: Audit) -> None:
     for title, columns, found in (
+        ("why gaps were long", CAUSE_COLUMNS, cause_rows(audit)),
         ("handoff, the same requests by each boundary", BOUNDARY_COLUMNS, boundary_rows(audit)),
         ("what the handoff is made of", STAGE_COLUMNS, stage_rows(audit)),
         ("what each vantage sees, medians", VIEW_COLUMNS, view_rows(audit)),
@@ -164,7 +166,7 @@ def _print_stalls(console: Console, audit: Audit, *, all_stalls: bool) -> None:
     stalls = audit.hidden + audit.possible
     shown = stalls if all_stalls else stalls[:STALLS_SHOWN]
     table = _table(
-        "\nhidden stalls", "request", "TTFT", "average TPOT", "worst gap", "worst gap falls", ""
+        "\nhidden stalls", "request", "TTFT", "average TPOT", "worst gap", "worst gap falls", "why"
     )
     for row in shown:
         table.add_row(
@@ -173,7 +175,7 @@ def _print_stalls(console: Console, audit: Audit, *, all_stalls: bool) -> None:
             interval(row["tpot_low_ns"], row["tpot_high_ns"]),
             interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
             position(row),
-            stall_notes(row),
+            stall_notes(audit, row),
         )
     console.print(table)
     if len(shown) < len(stalls):

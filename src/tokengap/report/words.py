@@ -10,6 +10,7 @@ from tokengap.findings.inexact import WHY
 from tokengap.schema import STATUSES
 from tokengap.units import format_count, format_duration, format_share
 
+ID_SHOWN: Final = 48  # characters
 TRY_LIMITS: Final = "--limit tpot=50ms --limit worst_gap=500ms"
 THIN: Final = "* rests on fewer than ten samples"
 NAMES: Final = {
@@ -89,11 +90,30 @@ def gap_percentiles(gaps: Row) -> list[str]:
     return [interval(gaps[f"{p}_ns"], gaps[f"{p}_ns"]) for p in PERCENTILES]
 
 
-def stall_notes(row: Row) -> str:
+def stall_notes(audit: Audit, row: Row) -> str:
     """What else is known of a hidden stall."""
     notes = [] if row["stall"] == "hidden" else ["possible"]
-    notes += ["handoff"] if row["is_handoff"] else []
+    notes += [cause(audit, row)] if row["cause"] else []
     return ", ".join(notes)
+
+
+def cause(audit: Audit, row: Row) -> str:
+    """Why a gap was long, with the evidence; a row of `hidden_stalls` or `gap_causes`."""
+    name = str(row["cause"]).replace("_", " ")
+    if row["by_request_id"] is not None:
+        tokens = row["by_prompt_tokens"]
+        of = "" if tokens is None else f", {format_count(tokens)} prompt tokens"
+        trace = f"{row['by_trace']}/" if len(audit.traces) > 1 else ""
+        name += f" by {shortened(plain(trace + row['by_request_id']))}{of}"
+    elif row["cause"] == "shared_pause":
+        stopped, active = (format_count(row[f"{k}_streams"]) for k in ("stopped", "active"))
+        name += f" of {stopped} in {active} streams"
+    return f"{name} ({row['basis']})" if row["basis"] in {"inferred", "declared"} else name
+
+
+def shortened(text: str) -> str:
+    """An id that fits in a line."""
+    return text if len(text) <= ID_SHOWN else text[: ID_SHOWN - 1] + "…"
 
 
 def request_name(audit: Audit, row: Row) -> str:

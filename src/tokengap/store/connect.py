@@ -56,7 +56,8 @@ class Declared:
     window: only what belongs to it is judged. handoff: the boundary that a limit on the handoff gap
     is about. clocks: how far clocks run ahead. same_clock: all was stamped on one host.
     id_prefixes: (trace, or None for all; prefix) of the request ids that a client sent but did not
-    save: prefix and index.
+    save: prefix and index. workers: (trace, or None for all; name) of the worker that served what
+    names none.
     """
 
     last_prefill_token: int | None = None
@@ -67,6 +68,7 @@ class Declared:
     clocks: tuple[ClockOffset, ...] = ()
     same_clock: bool = False
     id_prefixes: tuple[tuple[str | None, str], ...] = ()
+    workers: tuple[tuple[str | None, str], ...] = ()
 
     def macros(self) -> str:
         """SQL that makes the declarations known to the query library."""
@@ -82,15 +84,18 @@ class Declared:
             f"CREATE OR REPLACE MACRO declared_window_end_ns() AS {literal(end)}::BIGINT;\n"
             f"CREATE OR REPLACE MACRO declared_window_rule() AS {literal(rule)}::VARCHAR;\n"
             f"CREATE OR REPLACE MACRO declared_handoff() AS {literal(self.handoff)}::VARCHAR;\n"
-            f"CREATE OR REPLACE MACRO declared_id_prefix(run) AS {self._id_prefix()}::VARCHAR;\n"
+            f"CREATE OR REPLACE MACRO declared_id_prefix(run) AS {_by_trace(self.id_prefixes)};\n"
+            f"CREATE OR REPLACE MACRO declared_worker(run) AS {_by_trace(self.workers)};\n"
         )
 
-    def _id_prefix(self) -> str:
-        cases = [
-            f"WHEN {'true' if trace is None else f'run = {literal(trace)}'} THEN {literal(prefix)}"
-            for trace, prefix in sorted(self.id_prefixes, key=lambda pair: pair[0] is None)
-        ]
-        return f"CASE {' '.join(cases)} END" if cases else "NULL"
+
+def _by_trace(stated: Sequence[tuple[str | None, str]]) -> str:
+    """What is stated for the trace `run`, else for all; NULL where nothing is."""
+    cases = [
+        f"WHEN {'true' if trace is None else f'run = {literal(trace)}'} THEN {literal(value)}"
+        for trace, value in sorted(stated, key=lambda pair: pair[0] is None)
+    ]
+    return f"(CASE {' '.join(cases)} END)::VARCHAR" if cases else "NULL::VARCHAR"
 
 
 NOTHING_DECLARED: Final = Declared()

@@ -9,6 +9,7 @@ from typing import Final
 
 from tokengap.report.section import Build, Section, Subject
 from tokengap.report.sections.average_against_worst import average_against_worst
+from tokengap.report.sections.causes import causes
 from tokengap.report.sections.data_quality import data_quality
 from tokengap.report.sections.gap_survival import gap_survival
 from tokengap.report.sections.handoff import handoff
@@ -23,6 +24,7 @@ SECTIONS: Final[tuple[Build, ...]] = (
     average_against_worst,
     gap_survival,
     hidden_stalls,
+    causes,
     objectives,
     latency,
     handoff,

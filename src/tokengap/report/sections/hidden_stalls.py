@@ -15,7 +15,7 @@ from tokengap.report.words import (
 from tokengap.units import format_count, format_duration
 
 STALLS_SHOWN: Final = 200
-_WORDS: Final = ("request", "worst gap falls", "note")
+_WORDS: Final = ("request", "worst gap falls", "why")
 
 
 def hidden_stalls(subject: Subject) -> Section | None:
@@ -24,7 +24,7 @@ def hidden_stalls(subject: Subject) -> Section | None:
     if not audit.judges_stalls:
         return _ratios(subject) if audit.ratios else None
     found = audit.hidden + audit.possible
-    columns = ("request", "TTFT", "average TPOT", "worst gap", "worst gap falls", "note")
+    columns = ("request", "TTFT", "average TPOT", "worst gap", "worst gap falls", "why")
     table = Table(columns, [_stall(subject, row) for row in found[:STALLS_SHOWN]], _WORDS)
     notes = []
     if not found:
@@ -54,7 +54,7 @@ def _stall(subject: Subject, row: Row) -> list[str]:
         interval(row["tpot_low_ns"], row["tpot_high_ns"]),
         interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
         position(row),
-        stall_notes(row),
+        stall_notes(subject.audit, row),
     ]
 
 
