@@ -92,6 +92,7 @@ class Stage:
     end_ns: pa.Array | None = None
     lasted_ns: pa.Array | None = None
     clock: pa.Array | str | None = None
+    worker: pa.Array | None = None
 
 
 def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
@@ -115,7 +116,7 @@ def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
         start,
         end,
         duration,
-        pa.nulls(len(order), pa.string()),
+        _workers(found, rows).take(at),
         _clocks(found, pa.array(order, mask=unplaced), pa.array(which, mask=unplaced)),
     ]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
@@ -140,6 +141,11 @@ def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
     order, offsets = _by_row([notes[name] for name in names], rows)
     entries = pa.array(names, pa.string()).take(pa.array(order // max(rows, 1)))
     return pa.ListArray.from_arrays(offsets, entries, kind)
+
+
+def _workers(found: Sequence[Stage], rows: int) -> pa.Array:
+    none = pa.nulls(rows, pa.string())
+    return pa.concat_arrays([none if each.worker is None else each.worker for each in found])
 
 
 def _clocks(found: Sequence[Stage], order: pa.Array, which: pa.Array) -> pa.Array:

@@ -29,8 +29,8 @@ PRINTED["context"] |= {"trace_id": "0x" + "01" * 16, "span_id": "0x" + "02" * 8}
 def spans(path: Path) -> tuple[list[Span], Intake]:
     source = Source(str(path), path)
     intake = Intake("t", "otlp")
-    found = [span for _, span in SpanFile(source, 3, "t", intake).spans()]
-    return found, intake
+    groups = SpanFile(source, 3, "t", intake).groups()
+    return [span for group in groups for _, span in group.spans()], intake
 
 
 def names(path: Path) -> list[str]:

@@ -1,7 +1,6 @@
 import pytest
 
 from tokengap.adapters.formats.otlp.shelf import Piece, Shelf, without_repeats
-from tokengap.errors import InputError
 
 
 def piece(group: int, number: int) -> Piece:
@@ -22,24 +21,6 @@ def test_groups_come_back_whole_and_in_order(held: int) -> None:
     assert len(groups) == 600
     expected = range(1) if held == 1000 else range(3)
     assert groups["g17"] == [piece(17, number) for number in expected]
-
-
-def test_no_room_is_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
-        def tell(self) -> int:
-            return 0
-
-        def write(self, _: bytes) -> int:
-            raise OSError(28, "No space left on device")
-
-        def close(self) -> None:
-            file.close()
-
-    with Shelf(1) as shelf:
-        file = shelf._file
-        monkeypatch.setattr(shelf, "_file", Full())
-        with pytest.raises(InputError, match=r"No space left on device.*TMPDIR"):
-            shelf.add(piece(0, 0))
 
 
 def test_a_span_that_was_exported_twice_counts_once() -> None:

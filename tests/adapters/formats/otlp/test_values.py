@@ -1,16 +1,21 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokengap.adapters.formats.otlp.spans import RawSpan
 from tokengap.adapters.formats.otlp.values import (
     Attributes,
+    KeyValue,
     any_value,
+    are_hex,
     hex_id,
     stamp_ns,
     whole,
+    wholes,
 )
 from tokengap.adapters.shared.lines import LineError
 
@@ -18,7 +23,7 @@ TRACE = bytes(range(16))
 
 
 def attributes(**values: object) -> Attributes:
-    return Attributes.of([{"key": key, "value": value} for key, value in values.items()], "a")
+    return Attributes.of([KeyValue(key, value) for key, value in values.items()], "a")
 
 
 @given(st.integers(-(2**63), 2**64 - 1))
@@ -35,6 +40,30 @@ def test_anything_else_is_no_integer(wrong: object) -> None:
         whole(wrong, "f")
 
 
+@pytest.mark.parametrize(
+    ("written", "numbers"),
+    [
+        (["7", "0012"], [7, 12]),
+        ([7, -12], [7, -12]),
+        (["7", None, "9" * 20], [7, None, 99_999_999_999_999_999_999]),
+        ([None, 7], [None, 7]),
+        ([None, None], [None, None]),
+    ],
+)
+def test_many_integers_at_once(written: list[object], numbers: list[int | None]) -> None:
+    assert wholes(written) == numbers
+    assert [None if each is None else whole(each, "f") for each in written] == numbers
+
+
+@pytest.mark.parametrize(
+    "wrong", [1.5, True, "", "-", "1_0", " 1", "1.0", "0x1", "\u0661", "9" * 21, [], "-1"]
+)
+@pytest.mark.parametrize("others", [[], ["7"], [7], [None]])
+def test_many_that_are_not_sure_to_be_integers(wrong: object, others: list[object]) -> None:
+    with pytest.raises(ValueError, match="whole numbers expected"):
+        wholes([*others, wrong])
+
+
 @pytest.mark.parametrize("wrong", ["0", 0, "-5", 2**62])
 def test_a_stamp_of_zero_is_not_set(wrong: object) -> None:
     with pytest.raises(LineError, match="since 1970 expected"):
@@ -45,6 +74,22 @@ def test_ids_are_hex_or_base64() -> None:
     text = "000102030405060708090a0b0c0d0e0f"
     assert hex_id(text, 16, "f") == hex_id(text.upper(), 16, "f") == TRACE.hex() == text
     assert hex_id("AAECAwQFBgcICQoLDA0ODw==", 16, "f") == text
+
+
+@pytest.mark.parametrize(
+    ("ids", "same"),
+    [
+        (["00ff", "a1b2"], True),
+        (["00FF", "a1b2"], False),
+        (["00ff", "AQI="], False),
+        (["00ff", "a1b"], False),
+        (["00ff\na1b2", ""], False),
+        (["00 ff", "a1b2"], False),
+        ([""], False),
+    ],
+)
+def test_ids_that_are_hex_already(ids: list[str], same: object) -> None:
+    assert are_hex(ids, 2) is same
 
 
 @pytest.mark.parametrize("wrong", [None, 1, "", "00", "zz" * 16, "00 " * 10 + "00", "A" * 23])
@@ -115,7 +160,7 @@ def test_a_value_of_another_type_is_refused(wrong: object) -> None:
 )
 def test_attributes_are_pairs_each_once(pairs: object) -> None:
     with pytest.raises(LineError, match=r"^a: "):
-        Attributes.of(pairs, "a")
+        Attributes.of(msgspec.convert({"attributes": pairs}, RawSpan).attributes, "a")
 
 
 def test_plain_values_become_what_otlp_has() -> None:

@@ -137,6 +137,7 @@ def test_halves_are_rows_that_know_each_other(tmp_path: Path) -> None:
     assert {"metric": "ttft", "value_ns": 250_000_000}.items() <= first["reported"][-1].items()
     assert second["first_token_ns"] == at(1260)
     assert [stage["name"] for stage in first["stages"]] == ["queue", "prefill"]
+    assert {stage["worker"] for stage in second["stages"]} == {"vllm-decode/decode-1"}
     assert [stage["name"] for stage in second["stages"]] == ["decode_queue", "decode_first_step"]
 
 
@@ -164,6 +165,23 @@ def test_a_span_without_an_id_is_refused(tmp_path: Path) -> None:
     found = read(tmp_path, exported(llm_request(**{"gen_ai.request.id": None}), llm_request(2)))
     assert len(found.rows) == 1
     assert [reject.field for reject in found.intake.rejects] == ["gen_ai.request.id"]
+
+
+def test_a_span_that_is_written_in_another_way_is_a_row_like_the_others(tmp_path: Path) -> None:
+    odd = llm_request(2, **{"gen_ai.request.id": "embd-2", f"{LATENCY}e2e": 2})
+    unread = exported(llm_request(3), llm_request(4) | {"traceId": 5})
+    found = read(tmp_path, exported(llm_request(), odd), request("lib", [odd]), unread)
+    rows = sorted(found.rows, key=lambda row: row["source"])
+    assert [row["request_id"] for row in rows] == [
+        "chatcmpl-r-1", "embd-2", "chatcmpl-r-1",
+    ]  # fmt: skip
+    assert rows[1]["last_token_ns"] == at(2000)
+    assert rows[1]["quality"] == ["duplicate_dropped", "failures_not_kept"]
+    # Both under one id: of one process and with one arrival they are two choices.
+    assert [(row["choice"], "order_assumed" in row["quality"]) for row in rows] == [
+        (0, True), (0, False), (1, True),
+    ]  # fmt: skip
+    assert [(reject.line, reject.field) for reject in found.intake.rejects] == [(3, "traceId")]
 
 
 @pytest.mark.parametrize("name", ["otlp_spans_mono", "otlp_spans_pd", "otlp_spans_nixl"])

@@ -7,13 +7,21 @@ many lines is one document, which is held in memory.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import count, islice, repeat
 from typing import Final
 
-from tokengap.adapters.formats.otlp.spans import Request, SdkSpan, Span, sdk_span_of, span_of
+from tokengap.adapters.formats.otlp.spans import (
+    RawSpan,
+    Request,
+    SdkSpan,
+    Span,
+    sdk_span_of,
+    span_of,
+)
 from tokengap.adapters.formats.otlp.values import Attributes
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared.lines import LineError
+from tokengap.adapters.shared.places import number_of
 from tokengap.adapters.shared.record_files import read_records
 from tokengap.adapters.shared.records import Records
 from tokengap.adapters.source import Line, Source
@@ -44,8 +52,8 @@ class SpanFile:
         """The file as rows name it."""
         return self.intake.source_id(self.source)
 
-    def spans(self) -> Iterator[Found]:
-        """Yield every span that can be used; others, and lines that hold none, are rejected.
+    def groups(self) -> Iterator["Group | Printed"]:
+        """Yield all spans, each still to be checked; lines that hold none are rejected.
 
         InputError if the file is no JSON.
         """
@@ -55,8 +63,8 @@ class SpanFile:
                 if b'"resourceSpans"' in data:
                     yield from self._exported(_REQUESTS.decode(data), record, indexes)
                 else:
-                    index = next(indexes) if isinstance(record, int) else record.number
-                    yield record, sdk_span_of(_SDK_SPANS.decode(data), self.number, index)
+                    place = next(indexes) if isinstance(record, int) else record
+                    yield Printed(self, place, _SDK_SPANS.decode(data))
             except LineError as error:
                 self.reject(record, error)
 
@@ -66,18 +74,60 @@ class SpanFile:
 
     def _exported(
         self, request: Request, record: Line | int, indexes: Iterator[int]
-    ) -> Iterator[Found]:
+    ) -> Iterator["Group"]:
         """Spans of a request, under its line or under their index in the document."""
+        places = indexes if isinstance(record, int) else repeat(record)
         for resource in request.resourceSpans:
-            process = Attributes.of(
-                resource.resource and resource.resource.attributes, "resource.attributes"
-            )
+            attributes = resource.resource.attributes if resource.resource else None
+            process = Attributes.of(attributes, "resource.attributes")
             for group in resource.scopeSpans:
                 scope = group.scope.name if group.scope else ""
-                for raw in group.spans:
-                    place = next(indexes) if isinstance(record, int) else record
-                    number = place if isinstance(place, int) else place.number
-                    try:
-                        yield place, span_of(raw, scope, process, self.number, number)
-                    except LineError as error:
-                        self.reject(place, error)
+                yield Group(
+                    self, scope, process, group.spans, list(islice(places, len(group.spans)))
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Spans of one process and one library that were exported together, and where each is.
+
+    scope: the library; empty where the file does not name it.
+    """
+
+    file: SpanFile
+    scope: str
+    process: Attributes
+    raws: list[RawSpan]
+    places: list[Line | int]
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the line that they are on; 0 in a document, which is in memory anyway."""
+        first = self.places[0] if self.places else 0
+        return 0 if isinstance(first, int) else len(first.data)
+
+    def spans(self) -> Iterator[Found]:
+        """Yield every span that can be used; others are rejected."""
+        for raw, place in zip(self.raws, self.places, strict=True):
+            try:
+                found = span_of(raw, self.scope, self.process, self.file.number, number_of(place))
+            except LineError as error:
+                self.file.reject(place, error)
+            else:
+                yield place, found
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A span as the SDK prints it, and where."""
+
+    file: SpanFile
+    place: Line | int
+    raw: SdkSpan
+
+    def spans(self) -> Iterator[Found]:
+        """Yield the span if it can be used; else it is rejected."""
+        try:
+            yield self.place, sdk_span_of(self.raw, self.file.number, number_of(self.place))
+        except LineError as error:
+            self.file.reject(self.place, error)

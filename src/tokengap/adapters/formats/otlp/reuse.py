@@ -11,64 +11,55 @@ with one id:
 """
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
-from tokengap.adapters.formats.otlp.shelf import Piece
-
+PREFILL: Final = "prefill"
+DECODE: Final = "decode"
 RELAY_LIMIT_NS: Final = 60_000_000_000
 """No decode server is asked later than this after the prefill server's answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A span and its place among those of its id; run and choice are from 0."""
+class Half(NamedTuple):
+    """All choices of one request at one server, which does this half of it, if any, or the whole.
 
-    piece: Piece
-    run: int
-    choice: int
-    choices: int
+    start_ns, end_ns: of the span of the first choice.
+    """
 
-
-_Half = list[Piece]
-"""All choices of one request at one server."""
+    number: int
+    role: str | None
+    start_ns: int
+    end_ns: int
 
 
-def placed(pieces: Sequence[Piece]) -> Iterator[Placed]:
-    """Place spans of one id, which have the facts `role` and `process`."""
-    if len(pieces) == 1:
-        yield Placed(pieces[0], 0, 0, 1)
-        return
-    for run, request in enumerate(_requests(pieces)):
+def runs(halves: Sequence[Half]) -> Iterator[tuple[int, int]]:
+    """Yield the number of each half, and its run from 0; all have one id, and no two one arrival.
+
+    Halves at one server have to be in order of arrival.
+    """
+    for run, request in enumerate(_requests(halves)):
         for half in request:
-            for choice, piece in enumerate(half):
-                yield Placed(piece, run, choice, len(half))
+            yield half.number, run
 
 
-def _requests(pieces: Sequence[Piece]) -> list[list[_Half]]:
+def _requests(halves: Sequence[Half]) -> list[list[Half]]:
     """Each request as one half, the whole of an undivided one, or two; in order of arrival."""
-    by_role: dict[str | None, list[_Half]] = defaultdict(list)
-    for half in _halves(pieces):
-        by_role[half[0].facts["role"]].append(half)
-    decodes = by_role.pop("decode", [])
-    prefills = [[half] for half in by_role.get("prefill", ())]
-    begun_ns = [request[0][0].start_ns for request in prefills]
-    found = [[half] for role, halves in by_role.items() if role is None for half in halves]
-    found += prefills
-    for decode in decodes:
-        at = _prefill_of(decode[0], prefills, begun_ns)
-        if at is None:
-            found.append([decode])
-        else:
-            prefills[at].append(decode)
-    return sorted(found, key=lambda request: request[0][0].start_ns)
+    found = [[half] for half in halves if half.role != DECODE]
+    prefills = [request for request in found if request[0].role == PREFILL]
+    begun_ns = [request[0].start_ns for request in prefills]
+    for decode in halves:
+        if decode.role == DECODE:
+            at = _prefill_of(decode, prefills, begun_ns)
+            if at is None:
+                found.append([decode])
+            else:
+                prefills[at].append(decode)
+    return sorted(found, key=lambda request: request[0].start_ns)
 
 
 def _prefill_of(
-    decode: Piece, prefills: Sequence[list[_Half]], begun_ns: Sequence[int]
+    decode: Half, prefills: Sequence[list[Half]], begun_ns: Sequence[int]
 ) -> int | None:
     """Find the last prefill that began before and has no decode half yet.
 
@@ -77,14 +68,7 @@ def _prefill_of(
     began = bisect_right(begun_ns, decode.start_ns)
     ended = bisect_right(begun_ns, decode.end_ns)
     for at in chain(range(began - 1, -1, -1), range(began, ended)):
-        relay_ns = decode.start_ns - prefills[at][0][0].end_ns
+        relay_ns = decode.start_ns - prefills[at][0].end_ns
         if len(prefills[at]) == 1 and relay_ns <= RELAY_LIMIT_NS:
             return at
     return None
-
-
-def _halves(pieces: Sequence[Piece]) -> list[_Half]:
-    same: dict[tuple[object, ...], _Half] = defaultdict(list)
-    for piece in sorted(pieces, key=lambda piece: piece.start_ns):
-        same[piece.facts["role"], piece.facts["process"], piece.start_ns].append(piece)
-    return list(same.values())

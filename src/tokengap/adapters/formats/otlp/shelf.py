@@ -9,19 +9,20 @@ groups of one compartment at a time.
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, Final
-from zlib import crc32
 
 import msgspec
 
+from tokengap.adapters.formats.otlp.compartments import (
+    COMPARTMENTS,
+    Compartments,
+    compartment_of,
+)
 from tokengap.adapters.formats.otlp.spans import Span
-from tokengap.errors import InputError
 
 HELD: Final = 1 << 15
 """Pieces that are kept in memory before they are written out: some 30 MB."""
-COMPARTMENTS: Final = 256
 
 
 class Piece(msgspec.Struct, array_like=True, gc=False):
@@ -76,31 +77,20 @@ class Shelf(AbstractContextManager["Shelf"]):
         self._limit = held
         self._held: defaultdict[int, list[Piece]] = defaultdict(list)
         self._number = 0
-        self._file = TemporaryFile(prefix="tokengap-")  # noqa: SIM115 - closed by __exit__
-        self._written: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._written = Compartments()
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(list[Piece]).decode
 
     def add(self, piece: Piece) -> None:
         """Put a piece aside; InputError if there is no room for it."""
-        self._held[crc32(piece.group.encode()) % COMPARTMENTS].append(piece)
+        self._held[compartment_of(piece.group)].append(piece)
         self._number += 1
         if self._number >= self._limit:
-            self._write_out()
-
-    def _write_out(self) -> None:
-        try:
-            for number, pieces in self._held.items():
-                offset = self._file.tell()
-                size_bytes = self._file.write(self._encode(pieces))
-                self._written[number].append((offset, size_bytes))
-        except OSError as error:
-            raise InputError(
-                f"no room to put spans aside in ({error}); make some, or set TMPDIR to a folder "
-                "that has more"
-            ) from error
-        self._held.clear()
-        self._number = 0
+            self._written.put(
+                (number, self._encode(pieces)) for number, pieces in self._held.items()
+            )
+            self._held.clear()
+            self._number = 0
 
     def groups(self) -> Iterator[list[Piece]]:
         """Yield the pieces of every group, in the order in which they were put aside."""
@@ -111,9 +101,8 @@ class Shelf(AbstractContextManager["Shelf"]):
             yield from found.values()
 
     def _compartment(self, number: int) -> Iterator[Piece]:
-        for offset, size_bytes in self._written[number]:
-            self._file.seek(offset)
-            yield from self._decode(self._file.read(size_bytes))
+        for data in self._written.take(number):
+            yield from self._decode(data)
         yield from self._held[number]
 
     def __exit__(
@@ -123,7 +112,7 @@ class Shelf(AbstractContextManager["Shelf"]):
         trace: TracebackType | None,
     ) -> None:
         """Forget all pieces."""
-        self._file.close()
+        self._written.__exit__(kind, error, trace)
 
 
 def without_repeats(pieces: list[Piece]) -> tuple[list[Piece], set[str]]:

@@ -1,12 +1,24 @@
 """One span, read strictly from OTLP/JSON or from what the SDK prints for a span."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
-from tokengap.adapters.formats.otlp.values import Attributes, any_value, hex_id, stamp_ns, whole
+from tokengap.adapters.formats.otlp.values import (
+    Attributes,
+    KeyValue,
+    Objects,
+    any_value,
+    are_hex,
+    hex_id,
+    stamp_ns,
+    whole,
+    wholes,
+)
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.wall_time import rfc3339_ns
+from tokengap.schema import TIME_LIMIT_NS
 
 TRACE_BYTES: Final = 16
 SPAN_BYTES: Final = 8
@@ -25,6 +37,14 @@ _FAILED: Final = {
 }
 
 
+class RawEvent(msgspec.Struct, gc=False):
+    """An event as it is written."""
+
+    name: Any = None
+    timeUnixNano: Any = None  # noqa: N815
+    attributes: Objects[KeyValue] = None
+
+
 class RawSpan(msgspec.Struct, gc=False):
     """A span as it is written; each is checked by itself, so that a bad one costs no other."""
 
@@ -34,8 +54,8 @@ class RawSpan(msgspec.Struct, gc=False):
     name: Any = None
     startTimeUnixNano: Any = None  # noqa: N815
     endTimeUnixNano: Any = None  # noqa: N815
-    attributes: Any = None
-    events: Any = None
+    attributes: Objects[KeyValue] = None
+    events: Objects[RawEvent] = None
     droppedEventsCount: Any = None  # noqa: N815
     status: Any = None
 
@@ -56,7 +76,7 @@ class ScopeSpans(msgspec.Struct):
 class Resource(msgspec.Struct):
     """The process."""
 
-    attributes: Any = None
+    attributes: Objects[KeyValue] = None
 
 
 class ResourceSpans(msgspec.Struct):
@@ -141,16 +161,40 @@ def span_of(raw: RawSpan, scope: str, process: Attributes, file: int, place: int
     )
 
 
-def _events(raw: object) -> list[Event]:
-    if not isinstance(raw, list) or not all(isinstance(event, dict) for event in raw):
+def ids_and_times(raws: Sequence[RawSpan]) -> list[list[Any]]:
+    """Trace ids, span ids, starts and ends of many spans, of which none has events.
+
+    ValueError or TypeError if `span_of` may refuse one, or change an id.
+    """
+    trace_ids = [raw.traceId for raw in raws]
+    span_ids = [raw.spanId for raw in raws]
+    parents = [raw.parentSpanId for raw in raws if raw.parentSpanId]
+    if not (are_hex(trace_ids, TRACE_BYTES) and are_hex([*span_ids, *parents], SPAN_BYTES)):
+        raise ValueError("ids in hex expected")
+    starts_ns = wholes([raw.startTimeUnixNano for raw in raws])
+    ends_ns = wholes([raw.endTimeUnixNano for raw in raws])
+    stamps_ns = (*starts_ns, *ends_ns)
+    if min(stamps_ns) <= 0 or max(stamps_ns) > TIME_LIMIT_NS:
+        raise ValueError("nanoseconds since 1970 expected, not 0")
+    for raw in raws:
+        if raw.events or raw.droppedEventsCount is not None:
+            raise ValueError("no events expected")
+        _failed(raw.status, "code")
+    return [trace_ids, span_ids, starts_ns, ends_ns]
+
+
+def _events(raws: Objects[RawEvent]) -> list[Event]:
+    found = raws if isinstance(raws, list) else [raws]
+    events = [raw for raw in found if isinstance(raw, RawEvent)]
+    if len(events) < len(found):
         raise LineError("events: a list of objects expected", "events")
     return [
         Event(
-            str(event.get("name")),
-            stamp_ns(event.get("timeUnixNano"), "events.timeUnixNano"),
-            Attributes.of(event.get("attributes"), "events.attributes"),
+            str(event.name),
+            stamp_ns(event.timeUnixNano, "events.timeUnixNano"),
+            Attributes.of(event.attributes, "events.attributes"),
         )
-        for event in raw
+        for event in events
     ]
 
 

@@ -5,9 +5,12 @@ which has no room for nanoseconds since 1970. Both spellings are read as integer
 """
 
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from tokengap.adapters.shared.lines import LineError, tokens
 from tokengap.adapters.shared.seconds import ms_ns, seconds_ns
@@ -17,8 +20,23 @@ from tokengap.schema import TIME_LIMIT_NS
 AnyValue = Mapping[str, Any]
 """An attribute's value: one entry, which is called by its type."""
 
+T = TypeVar("T")
+_Plain = str | int | float | bool | None
+
+Objects = list[T | list[Any] | _Plain] | dict[str, Any] | _Plain
+"""Objects of one type or, as such a list costs nothing else if it is wrong, any other JSON."""
+
+
+class KeyValue(msgspec.Struct, gc=False):
+    """An attribute. Its value is looked at when it is asked for."""
+
+    key: Any = msgspec.UNSET
+    value: Any = None
+
+
 _DIGITS: Final = 20
-_UNSET: Final = -1
+UNSET: Final = -1
+"""A duration that stands for none, as NaN does."""
 _NOT_FINITE: Final = {"NaN", "Infinity", "-Infinity"}
 
 
@@ -31,6 +49,20 @@ def whole(value: object, field: str) -> int:
         if digits.isdecimal():
             return int(value)
     raise LineError(f"{field}: a whole number expected, or one as text", field, value)
+
+
+def wholes(values: Sequence[Any]) -> list[Any]:
+    """Do as `whole` for many, of which any may be None; ValueError if it may refuse one."""
+    kinds = set(map(type, values)) - {NoneType}
+    if kinds <= {int}:
+        return list(values)
+    there = [value for value in values if value is not None] if None in values else values
+    text = "".join(there) if kinds == {str} else ""
+    if not (text.isascii() and text.isdecimal()) or "" in there or max(map(len, there)) > _DIGITS:
+        raise ValueError("whole numbers expected")
+    if there is values:
+        return list(map(int, values))
+    return [None if value is None else int(value) for value in values]
 
 
 def stamp_ns(value: object, field: str) -> int:
@@ -53,6 +85,16 @@ def hex_id(value: object, size_bytes: int, field: str) -> str:
     raise LineError(f"{field}: an id of {size_bytes} bytes expected, as hex or base64", field)
 
 
+def are_hex(ids: Sequence[str], size_bytes: int) -> bool:
+    """Tell whether `hex_id` would leave all of these as they are."""
+    text = "\n".join(ids)
+    try:
+        same = bytes.fromhex(text).hex("\n", size_bytes) == text
+    except ValueError:
+        return False
+    return same and len(text) == (2 * size_bytes + 1) * len(ids) - 1
+
+
 def any_value(plain: object) -> AnyValue:
     """Return a plain JSON value as OTLP would write it."""
     match plain:
@@ -70,6 +112,19 @@ def any_value(plain: object) -> AnyValue:
             return {}
 
 
+def by_key(pairs: Objects[KeyValue], field: str) -> dict[str, Any]:
+    """Values of attributes; LineError if these are none, or one is there twice."""
+    try:
+        values = {pair.key: pair.value for pair in pairs}  # type: ignore[union-attr]
+    except (TypeError, AttributeError):
+        values = {msgspec.UNSET: None}
+    if msgspec.UNSET in values:
+        raise LineError(f"{field}: objects with `key` and `value` expected", field)
+    if len(values) != len(pairs):  # type: ignore[arg-type]
+        raise LineError(f"{field}: a key appears twice", field)
+    return values
+
+
 class Attributes:
     """Attributes of a span or of the process it comes from. A value is looked at when asked for."""
 
@@ -79,17 +134,9 @@ class Attributes:
         self._values = values
 
     @classmethod
-    def of(cls, pairs: object, field: str) -> "Attributes":
+    def of(cls, pairs: Objects[KeyValue], field: str) -> "Attributes":
         """Read the list of `key` and `value` that OTLP has; LineError if it is none."""
-        if not pairs:
-            return NO_ATTRIBUTES
-        try:
-            values = {pair["key"]: pair.get("value") for pair in pairs}  # type: ignore[attr-defined]
-        except (TypeError, KeyError, AttributeError):
-            raise LineError(f"{field}: objects with `key` and `value` expected", field) from None
-        if len(values) != len(pairs):  # type: ignore[arg-type]
-            raise LineError(f"{field}: a key appears twice", field)
-        return cls(values)
+        return cls(by_key(pairs, field)) if pairs else NO_ATTRIBUTES
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -150,6 +197,13 @@ class Attributes:
                 return tokens(whole(value, key), key)
         return None
 
+    def seconds(self, key: str) -> float | None:
+        """Return a duration in seconds, NaN if it stands for none; None if it is not there."""
+        number = self._number(key)
+        if number is not None and not isnan(number):
+            seconds_ns(number, key)
+        return number
+
     def s_ns(self, key: str, quality: list[str], *, zero_is_unset: bool = False) -> int | None:
         """Return a duration in seconds as ns; None if it is not there or stands for none.
 
@@ -177,7 +231,7 @@ class Attributes:
 
 def _is_set(number: float, quality: list[str], zero_is_unset: bool) -> bool:
     """Tell a duration that is 0 or less from a number that stands for none."""
-    if isnan(number) or number == _UNSET or (zero_is_unset and number == 0):
+    if isnan(number) or number == UNSET or (zero_is_unset and number == 0):
         quality.append(SENTINEL_DROPPED)
         return False
     if number < 0:
