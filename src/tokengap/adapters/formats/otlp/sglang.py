@@ -32,6 +32,7 @@ class Sglang:
         self._files = files
         self._shelf = shelf
         self._begun: dict[tuple[str, str], set[tuple[int, str]]] = defaultdict(set)
+        self._attempts: dict[tuple[str, str], dict[tuple[int, str], int]] = {}
         self._clocks: set[str] = set()
 
     def take(self, span: Span) -> None:
@@ -65,8 +66,15 @@ class Sglang:
         row = row_of(work, self._clock(work.thread, file) if work.thread else file.id)
         row.source = f"{file.id}:{root.place}"
         row.trace, row.request_id = name
-        row.attempt = sorted(self._begun[name]).index((root.start_ns, root.span_id))
+        row.attempt = self._attempt(name, root)
         return row
+
+    def _attempt(self, name: tuple[str, str], root: Piece) -> int:
+        """Number of the requests of this name that began before."""
+        if name not in self._attempts:
+            begun = sorted(self._begun.pop(name))
+            self._attempts[name] = {each: number for number, each in enumerate(begun)}
+        return self._attempts[name][root.start_ns, root.span_id]
 
     def _name(self, root: Piece) -> tuple[str, str]:
         """Trace and request id."""
