@@ -3,6 +3,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tokengap.adapters.formats.otlp.reuse import DECODE, PREFILL
 from tokengap.adapters.formats.otlp.vllm_places import Spans, places
@@ -88,6 +90,24 @@ def test_a_span_that_was_exported_twice_is_there_once(others: int) -> None:
     assert len(found) == others + 2
     assert found[others] == (0, 0, 2, True)
     assert found[others + 1] == (0, 1, 2, False)
+
+
+S = 1_000_000_000
+ROLES = st.sampled_from([PREFILL, DECODE, None])
+SECONDS = st.integers(1, 70)
+
+
+@given(st.lists(st.tuples(ROLES, SECONDS, SECONDS), min_size=2, max_size=2))
+def test_two_of_one_id_are_placed_like_more_of_them(
+    halves: list[tuple[str | None, int, int]],
+) -> None:
+    spans = [
+        Served(7, str(number), number, start_s * S, (start_s + lasted_s) * S, role)
+        for number, (role, start_s, lasted_s) in enumerate(halves)
+    ]
+    # A third one long after them changes nothing for the two, but that they are looked at singly.
+    found, among_three = placed(*spans), placed(*spans, Served(7, "z", 9, 999 * S, 1000 * S))
+    assert found == {number: among_three[number] for number in found}
 
 
 def test_one_span_id_under_two_request_ids_is_two_spans() -> None:

@@ -54,7 +54,8 @@ class Vllm:
             process = Process.of(group.process)
         except LineError:
             process = None
-        if process is None or any(raw.name != REQUEST for raw in group.raws):
+        requests = [raw.name for raw in group.raws].count(REQUEST)
+        if process is None or requests < len(group.raws):
             self._take_singly(group)
             return
         self._held[process].append(group)

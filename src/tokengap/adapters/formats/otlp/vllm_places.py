@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from tokengap.adapters.deliveries import Bools, Ints
-from tokengap.adapters.formats.otlp.reuse import DECODE, PREFILL, Half, runs
+from tokengap.adapters.formats.otlp.reuse import DECODE, PREFILL, RELAY_LIMIT_NS, Half, runs
 
+_PAIR: Final = 2
 _ROLES: Final = np.array([None, PREFILL, DECODE])
 
 
@@ -85,14 +86,30 @@ def _repeats(spans: Spans, logged: Ints) -> tuple[Bools, Bools]:
 def _runs(spans: Spans, firsts: Ints) -> Ints:
     """Run of each half, of which those of one id follow each other."""
     found = np.zeros(len(firsts), np.int64)
-    sizes = np.diff(np.flatnonzero(np.append(_changes(spans.ids[firsts]), True)))
-    again = np.flatnonzero(np.repeat(sizes > 1, sizes))
-    halves = spans.halves(firsts[again])
-    numbered = [runs([next(halves) for _ in range(size)]) for size in sizes[sizes > 1].tolist()]
+    begins = np.flatnonzero(_changes(spans.ids[firsts]))
+    sizes = np.diff(np.append(begins, len(firsts)))
+    pairs, again = begins[sizes == _PAIR], sizes > 1
+    again[sizes == _PAIR] = ~_are_one(spans, firsts[pairs], firsts[pairs + 1])
+    at = np.flatnonzero(np.repeat(again, sizes))
+    halves = spans.halves(firsts[at])
+    numbered = [runs([next(halves) for _ in range(size)]) for size in sizes[again].tolist()]
     if numbered:
         number, run = np.array(list(chain.from_iterable(numbered)), np.int64).T
-        found[again[number]] = run
+        found[at[number]] = run
     return found
+
+
+def _are_one(spans: Spans, one: Ints, other: Ints) -> Bools:
+    """Tell which two halves are one request, as `runs` does: nearly all of a split log are."""
+    swapped = spans.decode[one]
+    prefill, decode = np.where(swapped, (other, one), (one, other))
+    relay_ns = spans.start_ns[decode] - spans.end_ns[prefill]
+    are_one: Bools = (
+        (spans.prefill[prefill] & spans.decode[decode])
+        & (spans.start_ns[prefill] <= spans.end_ns[decode])
+        & (relay_ns <= RELAY_LIMIT_NS)
+    )
+    return are_one
 
 
 def _changes(values: Ints) -> Bools:

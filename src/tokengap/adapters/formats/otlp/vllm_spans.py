@@ -47,22 +47,21 @@ a request have it.
 
 
 class Process(NamedTuple):
-    """What wrote spans: its name and that of the running process, empty if it has none.
-
-    role: the half of a request that it does, if its name says one.
-    """
+    """What wrote spans: its name and that of the running process, empty if it has none."""
 
     service: str
     instance: str
-    role: str | None
 
     @classmethod
     def of(cls, found: Attributes) -> "Process":
         """Read the attributes of a process; LineError if they name none as they should."""
-        service = found.text("service.name") or ""
-        roles = [role for role in (PREFILL, DECODE) if role in service.lower()]
-        role = roles[0] if len(roles) == 1 else None
-        return cls(service, found.text("service.instance.id") or "", role)
+        return cls(found.text("service.name") or "", found.text("service.instance.id") or "")
+
+    @property
+    def role(self) -> str | None:
+        """The half of a request that it does, if its name says one."""
+        found = [role for role in (PREFILL, DECODE) if role in self.service.lower()]
+        return found[0] if len(found) == 1 else None
 
     @property
     def worker(self) -> str | None:
