@@ -35,6 +35,22 @@ def test_stages_are_placed_or_only_have_a_length() -> None:
     ]
 
 
+def test_stages_of_which_some_name_their_worker() -> None:
+    workers = pa.array(["w1", None, "w3"])
+    lists = stage_lists(
+        [
+            Stage("queue", lasted_ns=ints(1, 2, None)),
+            Stage("prefill", lasted_ns=ints(3, 4, 5), worker=workers),
+        ],
+        3,
+    )
+    assert lists.to_pylist() == [
+        [stage("queue", duration_ns=1), stage("prefill", duration_ns=3, worker="w1")],
+        [stage("queue", duration_ns=2), stage("prefill", duration_ns=4)],
+        [stage("prefill", duration_ns=5, worker="w3")],
+    ]
+
+
 def test_a_stage_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="no stage is called dinner"):
         stage_lists([Stage("dinner", lasted_ns=ints(1))], 1)
