@@ -1,4 +1,4 @@
-"""A served day with stalls of known cause: streams of workers that step together, in canonical form.
+"""Streams with stalls of known cause, of workers that step together, in canonical form.
 
 Each worker runs `LANES` streams at once; a step gives each one token. Stalls are planted one at a
 time, so that every gap over `LIMIT_NS` has one cause, which is returned beside the streams:
@@ -120,7 +120,7 @@ def _request(
     free = (
         start + skipped + 4 < length and calm[first + start - 1 : first + start + skipped + 2].all()
     )
-    if rng.random() < 0.03 and length > skipped + 10 and calm[first : first + skipped + 2].all():
+    if rng.random() < 0.03 and length > skipped + 10 and calm[first:][: skipped + 2].all():
         kept[1 : skipped + 1] = False
         causes[skipped + 1] = "handoff"
         facts = {"last_prefill_token": 1, "handoff_source": "log", "prefill_worker": "prefill"}

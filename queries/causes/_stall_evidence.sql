@@ -17,7 +17,9 @@ WITH events AS MATERIALIZED (FROM _stall_events(objectives)),
 framed AS (
     SELECT
         stall.id, is_stall_end, hash(base, worker) AS place, t_ns, measured_ns, likely_ns,
-        streams_stopped, streams_running, streams_stopped / nullif(streams_running, 0) AS share,
+        streams_stopped, streams_running,
+        -- Of equal shares, the one of most streams.
+        streams_stopped / nullif(streams_running, 0) + 1e-12 * streams_stopped AS share,
         prefill, prefill_end_ns, prefill_weight, is_measured,
         CASE WHEN is_stall_end THEN stall.gap_ns ELSE 0 END AS back_ns,
         CASE WHEN NOT is_stall_end THEN stall.gap_ns - 1 ELSE 0 END AS ahead_ns,
@@ -73,8 +75,8 @@ stalls AS (SELECT unnest(stall) FROM events WHERE is_stall_end)
 SELECT
     s.*,
     f.* EXCLUDE (id, ended, next_to_end, ending),
-    coalesce(e, CASE WHEN n.start_ns < s.end_ns THEN n END) AS measured_prefill,
-    i AS ending_prefill,
+    CASE WHEN f.ended IS NOT NULL THEN e WHEN n.start_ns < s.end_ns THEN n END AS measured_prefill,
+    CASE WHEN f.ending IS NOT NULL THEN i END AS ending_prefill,
 FROM stalls AS s
 INNER JOIN found AS f USING (id)
 LEFT JOIN prefills AS e ON f.ended = e.prefill

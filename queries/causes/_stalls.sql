@@ -1,8 +1,8 @@
 -- _stalls: gaps over their limit (one row per gap).
 --
 -- Times are on the stream's base. A gap between deliveries of which some were lost, or of which the
--- order is unsure, is none. The pace of a stream whose every step is too long makes no stall
--- special: is_pace.
+-- order is unsure, is none. is_pace: it is not longer than two of the stream's own steps, where a
+-- few gaps tell its pace.
 --
 -- Requires: _judged, streams, _stream_places, _steady_step, _burst_after, _catches_up, _limit_on
 -- Parameters:
@@ -74,7 +74,7 @@ followed AS (
         coalesce(_burst_after(gaps_ns, place, step_ns), 0) AS burst,
         coalesce(_catches_up(gaps_ns, place, burst, step_ns, merged), false) AS is_caught_up,
         coalesce(place = handoff_index, false) AS is_handoff,
-        coalesce(NOT is_handoff AND gap_ns <= 2 * step_ns, false) AS is_pace,
+        NOT is_handoff AND len(gaps_ns) >= 5 AND gap_ns <= 2 * step_ns AS is_pace,
     FROM single
 ),
 

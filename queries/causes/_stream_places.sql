@@ -5,7 +5,7 @@
 -- Time on `base` is the clock's time minus ahead_ns, and off by at most uncertainty_ns.
 --
 -- Requires: streams, same_request, clock_offsets
-CREATE TABLE _stream_places AS
+CREATE VIEW _stream_places AS
 WITH further_in AS (
     SELECT
         r.outer_trace AS trace, r.outer_request_id AS request_id, r.outer_attempt AS attempt,

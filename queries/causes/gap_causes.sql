@@ -67,9 +67,13 @@ claimed AS (
         gap_ns - step_ns AS excess_ns,
         CASE
             WHEN is_pace OR is_caught_up THEN NULL
-            WHEN measured_prefill IS NOT NULL AND 2 * measured_overlap_ns >= gap_ns - step_ns
+            WHEN measured_prefill IS NOT NULL
+                AND measured_overlap_ns > 0
+                AND 2 * measured_overlap_ns >= gap_ns - step_ns
                 THEN measured_prefill
-            WHEN 2 * likely_overlap_ns >= gap_ns - step_ns AND 2 * stopped > running
+            WHEN likely_overlap_ns > 0
+                AND 2 * likely_overlap_ns >= gap_ns - step_ns
+                AND 2 * stopped > running
                 THEN ending_prefill
         END AS prefill,
     FROM evidence

@@ -21,7 +21,7 @@
 --   uncertainty_ns  BIGINT   ns      Either may be off by so much, where two clocks were related.
 --   clock_source    VARCHAR  -       How its clock is related to the base: logged, declared or one host; NULL if it is the base.
 --   basis           VARCHAR  -       measured or inferred.
-CREATE TABLE prefills AS
+CREATE VIEW prefills AS
 WITH outermost AS (
     SELECT
         trace, request_id, attempt, choice, vantage,

@@ -38,7 +38,7 @@ def test_json_carries_the_same_stalls() -> None:
     worst = report["hidden_stalls"]["requests"][0]
     assert worst["request_id"] == "13"
     assert worst["worst_gap_ns"] == 1_988_193_511
-    assert worst["cause"] is None
+    assert (worst["cause"], worst["basis"], worst["by"]) == ("delivery_pause", "measured", None)
 
 
 def test_json_has_the_keys_of_the_contract_in_order() -> None:
@@ -46,7 +46,7 @@ def test_json_has_the_keys_of_the_contract_in_order() -> None:
     assert list(report) == [
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
-        "quality", "handoffs", "handoff_stages", "vantages",
+        "quality", "handoffs", "handoff_stages", "vantages", "causes",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["boundary"] == {"vantage": "client", "origin": "sent", "handoff": "stream"}
@@ -67,7 +67,7 @@ def test_json_has_the_keys_of_the_contract_in_order() -> None:
         ]  # fmt: skip
     assert list(report["hidden_stalls"]["requests"][0]) == [
         "trace", "request_id", "attempt", "choice", "ttft_ns", "tpot_ns", "worst_gap_ns",
-        "worst_gap_index", "worst_gap_after_token", "cause",
+        "worst_gap_index", "worst_gap_after_token", "cause", "basis", "by",
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ def audit(**given: Any) -> Audit:
         "attainment": {"good": 0, "offered": 60},
         "per_objective": [],
         "stalls": [],
+        "causes": [],
         "quadrants": [],
         "ratios": [],
         "inexact": [],

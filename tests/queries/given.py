@@ -90,7 +90,7 @@ class Library:
         pq.write_table(pa.Table.from_pylist(list(rows), STREAMS), path)
         rejected = pa.Table.from_pylist(list(rejects), REJECTS)
         related = pa.Table.from_pylist(list(clocks), CLOCKS)
-        self._show(Tables([str(path)], rejected, related, superseding), declared)
+        self.show(Tables([str(path)], rejected, related, superseding), declared)
 
     def read(self, paths: Iterable[Path], declared: Declared = NOTHING_DECLARED) -> None:
         """Show what these files hold, and nothing else."""
@@ -100,7 +100,7 @@ class Library:
             clocks=pa.concat_tables(loaded.clocks for loaded in loads.loaded),
             superseding=superseding_of(loads.parts),
         )
-        self._show(tables, declared)
+        self.show(tables, declared)
 
     def _folder(self) -> Path:
         """Make a new one, for DuckDB may remember a file by its name."""
@@ -108,7 +108,8 @@ class Library:
         folder.mkdir()
         return folder
 
-    def _show(self, tables: Tables, declared: Declared) -> None:
+    def show(self, tables: Tables, declared: Declared = NOTHING_DECLARED) -> None:
+        """Show what these tables hold, and nothing else."""
         self.con.execute(declared.macros())
         self.restore(LATENCY)
         bind(self.con, tables, declared)

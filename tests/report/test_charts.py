@@ -5,7 +5,7 @@ import pytest
 
 from tests.cases.commands import strict_json
 from tests.report.html import data, lines, written
-from tokengap.report.charts import ID_SHOWN, stall_map, survival
+from tokengap.report.charts import stall_map, survival
 
 MS = 1_000_000
 Row = dict[str, Any]
@@ -78,7 +78,7 @@ def test_a_mark_says_what_it_stands_for() -> None:
 
 def test_a_long_request_id_is_cut() -> None:
     (found,) = data(stall_map([mark(request_id="r" * 500)], {}, {}), "request")
-    assert found["request"] == "r" * (ID_SHOWN - 1) + "…"
+    assert found["request"] == "r" * 47 + "…"
 
 
 def test_an_open_average_is_drawn_as_a_line_where_marks_are_single() -> None:

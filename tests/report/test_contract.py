@@ -18,7 +18,7 @@ def test_the_contract_has_these_fields_in_this_order(report: Record) -> None:
     assert list(report) == [
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
-        "quality", "handoffs", "handoff_stages", "vantages",
+        "quality", "handoffs", "handoff_stages", "vantages", "causes",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["traces"] == ["log"]
@@ -84,7 +84,8 @@ def test_a_hidden_stall_is_described(report: Record) -> None:
         {
             "trace": "log", "request_id": "hidden", "attempt": 0, "choice": 0,
             "ttft_ns": 100 * MS, "tpot_ns": 40 * MS, "worst_gap_ns": 610 * MS,
-            "worst_gap_index": 20, "worst_gap_after_token": 20, "cause": None,
+            "worst_gap_index": 20, "worst_gap_after_token": 20, "cause": "shared_pause",
+            "basis": "inferred", "by": None,  # `both` stops over 700 to 900 ms, too
         }
     ]  # fmt: skip
 

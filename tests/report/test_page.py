@@ -76,6 +76,7 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
         "n 6 completed requests, per request",
         "n 44 gaps, per gap",
         "n 2 of 7 completed requests, per request",
+        "n 4 gaps over their limit, per gap",  # 610, 600, 700 and 600 ms
         "n 8 offered requests, per request",
         "n and basis beside each row",
         "n 7 completed requests, per request, boundary stream: token k to token k + 1",
@@ -85,8 +86,22 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
 
 def test_stalls_are_listed_worst_first_with_their_place(one_of_each: tuple[Page, Record]) -> None:
     assert one_of_each[0].section("Hidden stalls").rows == [
-        ["hidden", "100 ms", "40 ms", "610 ms", "after token 20", ""],
-        ["possible", "100 ms", "31.6 ms to 600 ms", "600 ms", "after delivery 1", "possible"],
+        [
+            "hidden",
+            "100 ms",
+            "40 ms",
+            "610 ms",
+            "after token 20",
+            "shared pause of 2 in 2 streams (inferred)",
+        ],
+        [
+            "possible",
+            "100 ms",
+            "31.6 ms to 600 ms",
+            "600 ms",
+            "after delivery 1",
+            "possible, shared pause of 3 in 4 streams (inferred)",
+        ],
     ]
 
 
@@ -94,7 +109,7 @@ def test_a_stall_that_is_the_handoff_says_so(tmp_path: Path) -> None:
     log = [request("a", [610] + [10] * 19)]
     page, _ = page_of(tmp_path, log, *LIMITS, "--last-prefill-token", "1")
     (row,) = page.section("Hidden stalls").rows
-    assert row[-2:] == ["after token 1", "handoff"]
+    assert row[-2:] == ["after token 1", "handoff (declared)"]
 
 
 def test_a_long_list_of_stalls_says_how_many_more_there_are(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tokengap.library.query import Query, parse
 
 ROOTS: Final = ("stored_streams", "all_streams", "clocks", "clock_offsets", "rejects")
 """Relations that a connection has before the library is loaded."""
-SHARED: Final = ("request_latency", "_last_attempts")
+SHARED: Final = ("request_latency", "_last_attempts", "_stream_places", "prefills")
 """What most relations read: worth computing once where several of them are asked for."""
 
 

@@ -13,7 +13,7 @@ CAUSE_COLUMNS: Final = (
 )  # fmt: skip
 READING: Final = (
     "Time lost is what these gaps took beyond each stream's own steady step. Measured: the log "
-    "names worker and times. Inferred: worker or prefill is not logged, and was bounded by what is. "
+    "names worker and times. Inferred: worker or prefill is not logged, and bounded by what is. "
     "Declared: it rests on an option. A cause changes no verdict: the user waited all the same."
 )
 
