@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -8,8 +9,9 @@ import pytest
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared import column_reader, record_files
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.column_reader import read_columns
+from tokengap.adapters.shared.column_reader import read_columns, read_kinds
 from tokengap.adapters.shared.columns import Columns
+from tokengap.adapters.shared.nested import suffixed
 from tokengap.adapters.shared.record_files import read_pieces
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.source import Source
@@ -81,3 +83,21 @@ def test_nothing_but_bad_records(tmp_path: Path) -> None:
     rows, intake = read(tmp_path, '{"name": 1}\n{"name": 2}\n')
     assert rows == []
     assert len(intake.rejects) == 2
+
+
+def halves(records: Columns) -> Iterator[Rows]:
+    records.refuse(pc.less(records["size"], 0), "size: below 0", "size", records["size"])
+    for suffix, least in (("-1", 0), ("-2", 2)):
+        facts = {"request_id": suffixed(records["name"], suffix), "status": "completed"}
+        where = pc.greater_equal(records["size"], least).to_numpy(zero_copy_only=False)
+        yield Rows(records.numbers, records.sieve, facts, where=where)
+
+
+def test_a_record_may_make_several_rows(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(LINES)
+    source, intake = Source(str(path), path), Intake("log", "test")
+    pieces, records = read_pieces(source, "records"), BulkRecords(Record, Record)
+    table = pa.Table.from_batches(read_kinds(source, intake, pieces, records, halves), STREAMS)
+    assert table["request_id"].to_pylist() == ["a-1", "b-1", "g-1", "g-2"]
+    assert [reject.line for reject in intake.rejects] == [3, 5, 6, 7]

@@ -35,19 +35,18 @@ def test_stages_are_placed_or_only_have_a_length() -> None:
     ]
 
 
-def test_stages_of_which_some_name_their_worker() -> None:
-    workers = pa.array(["w1", None, "w3"])
+def test_who_went_through_a_stage() -> None:
     lists = stage_lists(
         [
-            Stage("queue", lasted_ns=ints(1, 2, None)),
-            Stage("prefill", lasted_ns=ints(3, 4, 5), worker=workers),
+            Stage("prefill", lasted_ns=ints(3, 4), worker=pa.array(["p0", "p1"])),
+            Stage("relay", lasted_ns=ints(5, None)),
+            Stage("queue", lasted_ns=ints(None, 6), worker="d"),
         ],
-        3,
+        2,
     )
     assert lists.to_pylist() == [
-        [stage("queue", duration_ns=1), stage("prefill", duration_ns=3, worker="w1")],
-        [stage("queue", duration_ns=2), stage("prefill", duration_ns=4)],
-        [stage("prefill", duration_ns=5, worker="w3")],
+        [stage("prefill", duration_ns=3, worker="p0"), stage("relay", duration_ns=5)],
+        [stage("prefill", duration_ns=4, worker="p1"), stage("queue", duration_ns=6, worker="d")],
     ]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from tokengap.adapters.deliveries import Events, count_source_code
 from tokengap.adapters.rows import Stream, record_batches, reported, stage
 from tokengap.adapters.shared.nested import Reported, Stage
 from tokengap.adapters.shared.row_batches import RowBatches, Rows
@@ -132,6 +133,26 @@ def test_later_rows_do_not_change_earlier_ones() -> None:
     (row,) = second.to_pylist()
     assert (row["request_id"], row["source"], row["clock"]) == ("z", "s:9", None)
     assert (row["granularity"], row["stages"], row["reported"]) == ("aggregate", None, None)
+
+
+def test_deliveries_of_each_row_and_records_without_one() -> None:
+    delivered = Events(
+        offsets=np.array([0, 2, 2, 3]),
+        times_ns=np.array([10, 14, 20]),
+        counts=np.array([0, 0, 1]),
+        counts_source=np.full(3, count_source_code("events")),
+        totals=np.full(3, -1),
+        totals_source=np.full(3, -1),
+        observed=np.array([True, False, True]),
+        streamed=np.ones(3, bool),
+    )
+    facts = {"request_id": texts("a", "b", "c"), "status": "completed"}
+    where = np.array([True, True, False])
+    found = Rows(np.array([1, 2, 3]), Sieve(3), facts, delivered=delivered, where=where)
+    batch = RowBatches("s", "trace").batch(found)
+    a, b = batch.to_pylist()
+    assert (a["first_token_ns"], a["gaps_ns"], a["output_tokens"]) == (10, [4], 2)
+    assert (b["first_token_ns"], b["gaps_ns"], b["output_tokens"]) == (None, None, None)
 
 
 def test_no_rows_at_all() -> None:

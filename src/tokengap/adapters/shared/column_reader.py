@@ -35,6 +35,21 @@ def read_columns(
 
     A record that cannot be decoded, or that is refused, is quarantined alone.
     """
+    yield from read_kinds(source, intake, pieces, records, lambda columns: [make(columns)])
+
+
+def read_kinds(
+    source: Source,
+    intake: Intake,
+    pieces: Iterable[Piece],
+    records: BulkRecords[Any],
+    make: Callable[[Columns], Iterable[Rows]],
+) -> Iterator[pa.RecordBatch]:
+    """Do as `read_columns` where a record may make several rows, or one of several kinds.
+
+    Rows of one kind follow each other: to put those of one record together takes as long as to read
+    it.
+    """
     batches = RowBatches(intake.source_id(source), intake.trace)
     for group in _groups(pieces):
         begun = len(intake.rejects)
@@ -43,9 +58,9 @@ def read_columns(
         if len(numbers):
             fields = joined([each.fields for each in found])
             place = _Places(numbers, group)
-            rows = make(Columns(fields, numbers, Sieve(len(numbers)), place))
-            yield batches.batch(rows)
-            rows.sieve.report(source, place, intake)
+            columns = Columns(fields, numbers, Sieve(len(numbers)), place)
+            yield from map(batches.batch, make(columns))
+            columns.sieve.report(source, place, intake)
         intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
 
 

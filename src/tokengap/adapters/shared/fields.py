@@ -60,19 +60,27 @@ class Layout:
 
     def fields(self, structs: Sequence[Any]) -> Fields:
         """Return the fields of some structs, each of this type, or of a kind of it, or None."""
+        absent = structs.count(None)
+        if absent == len(structs):
+            return self.missing(absent)
+        if not absent:
+            return self._of_rows(list(map(astuple, structs)), pa.array(np.ones(len(structs), bool)))
         there = [struct is not None for struct in structs]
-        if all(there):
-            return self._of_rows(list(map(astuple, structs)), pa.array(there, pa.bool_()))
-        if not any(there):
-            return self._of_rows([], pa.array(there, pa.bool_()))
         none = (None,) * len(self._names)
         rows = [astuple(struct) if at else none for struct, at in zip(structs, there, strict=True)]
-        return self._of_rows(rows, pa.array(there, pa.bool_()))
+        return self._of_rows(rows, pa.array(there))
+
+    def missing(self, rows: int) -> Fields:
+        """Return the fields where there is no such struct."""
+        return Fields(
+            pa.array(np.zeros(rows, bool)),
+            {name: pa.nulls(rows, kind) for name, kind in self._arrays.items()},
+            {name: layout.missing(rows) for name, layout in self._parts.items()},
+            dict.fromkeys(self._others, (None,) * rows),
+        )
 
     def _of_rows(self, rows: Sequence[tuple[Any, ...]], there: pa.Array) -> Fields:
-        """The fields, of which all are None if there are no rows."""
-        columns = zip(*rows, strict=False) if rows else ((None,) * len(there),) * len(self._names)
-        found = dict(zip(self._names, columns, strict=False))
+        found = dict(zip(self._names, zip(*rows, strict=False), strict=False))
         return Fields(
             there,
             {name: _array(found[name], kind) for name, kind in self._arrays.items()},

@@ -84,7 +84,7 @@ def reported_lists(found: Sequence[Reported], rows: int, *, empty: bool = False)
 class Stage:
     """A stage in many rows, in ns: its ends on `clock`, or only how long it lasted.
 
-    A row has it where its length is known.
+    A row has it where its length is known. worker: who went through it, None if unknown.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Stage:
     end_ns: pa.Array | None = None
     lasted_ns: pa.Array | None = None
     clock: pa.Array | str | None = None
-    worker: pa.Array | None = None
+    worker: pa.Array | str | None = None
 
 
 def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
@@ -116,8 +116,8 @@ def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
         start,
         end,
         duration,
-        _workers(found, rows).take(at),
-        _clocks(found, pa.array(order, mask=unplaced), pa.array(which, mask=unplaced)),
+        _texts([each.worker for each in found], rows, order),
+        _texts([each.clock for each in found], rows, order, unplaced),
     ]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
     return pa.ListArray.from_arrays(offsets, structs, kind)
@@ -143,16 +143,16 @@ def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, entries, kind)
 
 
-def _workers(found: Sequence[Stage], rows: int) -> pa.Array:
-    none = pa.nulls(rows, pa.string())
-    return pa.concat_arrays([none if each.worker is None else each.worker for each in found])
-
-
-def _clocks(found: Sequence[Stage], order: pa.Array, which: pa.Array) -> pa.Array:
-    clocks = [each.clock for each in found]
-    if any(isinstance(clock, pa.Array) for clock in clocks):
-        return pa.concat_arrays(clocks).take(order)
-    return _named(clocks, which)
+def _texts(
+    found: Sequence[pa.Array | str | None], rows: int, order: Ints, none: Bools | None = None
+) -> pa.Array:
+    """The texts at these places of columns laid end to end; NULL where there is none."""
+    if any(isinstance(texts, pa.Array) for texts in found):
+        columns = [
+            t if isinstance(t, pa.Array) else pa.array([t] * rows, pa.string()) for t in found
+        ]
+        return pa.concat_arrays(columns).take(pa.array(order, mask=none))
+    return _named(found, pa.array(order // max(rows, 1), mask=none))
 
 
 def _named(names: Sequence[str | None], which: pa.Array) -> pa.Array:

@@ -32,7 +32,7 @@ def read_records(source: Source, expected: str) -> Iterator[Item]:
     each an object or an array of records; it is held in memory, and InputError if it is no JSON.
     Records are not looked into. `expected` says which file of which tool it should be.
     """
-    if _holds_lines(source):
+    if holds_lines(source):
         yield from ((line, line.data) for line in source.lines())
     else:
         yield from enumerate(_of_documents(source, expected))
@@ -54,7 +54,7 @@ class Piece:
 
 def read_pieces(source: Source, expected: str) -> Iterator[Piece]:
     """Do as `read_records`, many records at once."""
-    if _holds_lines(source):
+    if holds_lines(source):
         yield from pieces_of_lines(source)
     else:
         yield from pieces_of(enumerate(_of_documents(source, expected)))
@@ -91,7 +91,7 @@ def _piece(items: Sequence[Item]) -> Piece:
     return Piece(text, numbers.__getitem__, lambda: items)
 
 
-def _holds_lines(source: Source) -> bool:
+def holds_lines(source: Source) -> bool:
     """Whether the first line is one object."""
     blocks = source.blocks(PIECE_BYTES)
     first = next((line.data for block in blocks for line in block.lines()), b"{}").strip()

@@ -1,4 +1,4 @@
-"""Rows of `streams` from columns: one row per record, of which no delivery but a body is known."""
+"""Rows of `streams` from columns, one row per record at most."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +32,9 @@ class Rows:
 
     facts: columns of `streams`, each an array, or one value for all rows; `output_tokens` are those
     of the answer's usage. notes: quality notes, and where each is true. bodies: where an answer was
-    not streamed, and body_ns: when it was there, if that is known. unlisted: where stages and
-    reported numbers are NULL.
+    not streamed, and body_ns: when it was there, if that is known. delivered: what was, where more
+    than a body is known. unlisted: where stages and reported numbers are NULL. where: which records
+    have such a row, None if all have.
     """
 
     numbers: Ints
@@ -47,14 +48,23 @@ class Rows:
     notes: Mapping[str, pa.Array] = field(default_factory=dict)
     bodies: pa.Array | None = None
     body_ns: pa.Array | None = None
+    delivered: Events | None = None
     unlisted: pa.Array | None = None
+    where: Bools | None = None
 
     def __len__(self) -> int:
-        """Number of rows, with those that are refused."""
+        """Number of rows, with those that are left out."""
         return len(self.numbers)
+
+    @property
+    def good(self) -> Bools:
+        """Rows that are there and not refused."""
+        return self.sieve.good if self.where is None else self.sieve.good & self.where
 
     def events(self) -> Events:
         """What was delivered."""
+        if self.delivered is not None:
+            return self.delivered
         rows = len(self)
         times = pa.nulls(rows, pa.int64()) if self.body_ns is None else self.body_ns
         totals = self.facts.get("output_tokens")
@@ -81,7 +91,7 @@ class RowBatches:
         self._same: dict[str, tuple[object, pa.Array]] = {}
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
-        """Return the rows that are not refused."""
+        """Return the rows without those that are left out."""
         events = rows.events()
         derived, notes = derive_columns(events)
         notes |= {name: _bools(where) for name, where in rows.notes.items()}
@@ -90,7 +100,8 @@ class RowBatches:
         facts["quality"] = note_lists({n: at for n, at in notes.items() if at.any()}, len(rows))
         columns = [self._column(f.name, facts, derived, len(rows)) for f in STREAMS]
         batch = pa.RecordBatch.from_arrays(columns, schema=STREAMS)
-        return batch if rows.sieve.good.all() else batch.filter(pa.array(rows.sieve.good))
+        good = rows.good
+        return batch if good.all() else batch.filter(pa.array(good))
 
     def _facts(self, rows: Rows) -> dict[str, Any]:
         """Columns that are made alike in all formats."""

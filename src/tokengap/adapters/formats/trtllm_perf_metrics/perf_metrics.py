@@ -12,27 +12,23 @@ Records may also be answers of Triton's backend, which hold the stamps of their 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import pyarrow as pa
 
-from tokengap.adapters.formats.trtllm_perf_metrics import request, triton
-from tokengap.adapters.formats.trtllm_perf_metrics.record import Record
-from tokengap.adapters.formats.trtllm_perf_metrics.request import Request
-from tokengap.adapters.formats.trtllm_perf_metrics.triton import Answer
+from tokengap.adapters.formats.trtllm_perf_metrics.record import Record, alone
+from tokengap.adapters.formats.trtllm_perf_metrics.requests import Log
+from tokengap.adapters.formats.trtllm_perf_metrics.split import split_rows
+from tokengap.adapters.formats.trtllm_perf_metrics.triton import Answer, triton_rows
 from tokengap.adapters.interface import FROM_DOCUMENTATION, About, Head, Intake, Sniff, wants
-from tokengap.adapters.rows import Stream, record_batches
-from tokengap.adapters.shared.lines import LineError
-from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.record_files import read_records
-from tokengap.adapters.shared.records import Records
-from tokengap.adapters.source import Line, Source
+from tokengap.adapters.shared.bulk_records import BulkRecords
+from tokengap.adapters.shared.column_reader import read_kinds
+from tokengap.adapters.shared.record_files import holds_lines, read_pieces
+from tokengap.adapters.source import Source
 
 EXPECTED: Final = "what TensorRT-LLM's /perf_metrics returns: an array of records, or one a line"
 TRITON: Final = "first_scheduled_time_ns"
-
-RECORDS: Final = Records(Record)
-ANSWERS: Final = Records(Answer)
 
 
 class TrtllmPerfMetrics:
@@ -60,56 +56,10 @@ class TrtllmPerfMetrics:
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """One row per worker, or pair of workers, and one of the server before them."""
         for source in sources:
-            yield from record_batches(_File(source, intake).streams(), intake.trace)
-
-
-class _File:
-    """The records of one file, each request once."""
-
-    def __init__(self, source: Source, intake: Intake) -> None:
-        self._source = source
-        self._intake = intake
-        self._clock = intake.source_id(source)
-        self._answers = TRITON.encode() in source.head
-        self._names = Names()
-        self._latest: dict[str, list[int]] = {}
-
-    def streams(self) -> Iterator[Stream]:
-        """Yield the rows of every record, in the order of the file."""
-        for index, (place, data) in enumerate(read_records(self._source, EXPECTED)):
-            try:
-                found = self._request(data)
-                self._refuse_copy(found)
-            except LineError as error:
-                self._intake.reject(self._source, place, error.reason, error.field, error.value)
-            else:
-                yield from self._named(found, place, index)
-
-    def _request(self, data: bytes) -> Request:
-        if self._answers:
-            return triton.request_of(ANSWERS.decode(data), self._clock)
-        return request.request_of(RECORDS.decode(data), self._clock)
-
-    def _refuse_copy(self, found: Request) -> None:
-        """Refuse a record of a request that is there: several ranks may each write one.
-
-        Ids begin again when a server is started again; that request was at another time.
-        """
-        if found.name is None:
-            return
-        earlier = self._latest.get(found.name)
-        if earlier and max(min(earlier), min(found.extent)) <= min(max(earlier), max(found.extent)):
-            raise LineError("another record of the same request and time came before")
-        self._latest[found.name] = [min(found.extent), max(found.extent)]
-
-    def _named(self, found: Request, place: Line | int, index: int) -> Iterator[Stream]:
-        name = self._names.name(found.name, index)
-        ids = found.ids
-        if not ids and len(found.rows) > 1:
-            ids = {"trtllm_request_id": f"{self._clock}:{name}"}
-        at = place.number if isinstance(place, Line) else place
-        for row in found.rows:
-            row.request_id = name + row.request_id
-            row.ids = ids
-            row.source = f"{self._clock}:{at}"
-            yield row
+            log = Log(intake.source_id(source), first=int(holds_lines(source)))
+            is_triton = TRITON.encode() in source.head
+            records: BulkRecords[Any] = (
+                BulkRecords(Answer, Answer) if is_triton else BulkRecords(Record, Record, alone)
+            )
+            make = partial(triton_rows if is_triton else split_rows, log=log)
+            yield from read_kinds(source, intake, read_pieces(source, EXPECTED), records, make)

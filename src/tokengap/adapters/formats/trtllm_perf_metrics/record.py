@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tokengap.adapters.shared.seconds import seconds_ns
+from tokengap.adapters.shared.lines import Int64
 from tokengap.schema import TIME_LIMIT_NS
 
 Id = int | str
@@ -37,7 +37,7 @@ class Step(msgspec.Struct, gc=False):
     looks at them only while the next step runs.
     """
 
-    iter: int | None = None
+    iter: Int64 | None = None
     token_time: Seconds = None
     prev_batch_token_time: Seconds = None
 
@@ -77,23 +77,14 @@ class Record(Part, gc=False):
     ctx_perf_metrics: Part | None = None
     gen_perf_metrics: Part | None = None
 
-    @property
-    def parts(self) -> list[Part]:
-        """Whatever may name the request, the most general first."""
-        return [part for part in (self, self.ctx_perf_metrics, self.gen_perf_metrics) if part]
 
-
-class Stamps:
-    """Reads stamps as ns, and remembers whether any was a placeholder for one that is missing."""
-
-    def __init__(self) -> None:
-        self.dropped = False
-
-    def ns(self, seconds: Seconds, field: str) -> int | None:
-        """Return the stamp; None where it is missing, or not after the clock's start."""
-        if seconds is None:
-            return None
-        if seconds <= 0:
-            self.dropped = True
-            return None
-        return seconds_ns(seconds, field)
+def alone(record: Record) -> Record:
+    """Return the record; a worker's own is not asked for stamps of anyone else."""
+    if record.perf_metrics is not None:
+        record.disagg_server_arrival_time = None
+        record.disagg_ctx_dispatch_time = None
+        record.disagg_server_first_token_time = None
+        for other in (record.ctx_perf_metrics, record.gen_perf_metrics):
+            if other is not None:
+                other.perf_metrics = None
+    return record

@@ -1,89 +1,115 @@
-"""Rows of one request on the engine: of the worker or the two workers that served it.
+"""Rows of requests on the engine: of the worker or the two workers that served them."""
 
-Ids, status and source are the caller's to add; `request_id` holds what a half is called by.
-"""
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokengap.adapters.deliveries import Bools, Events
+from tokengap.adapters.formats.trtllm_perf_metrics.requests import Requests
+from tokengap.adapters.formats.trtllm_perf_metrics.steps import deliveries, no_steps
 from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker
-from tokengap.adapters.rows import Stream, stage
+from tokengap.adapters.shared.columns import unless
+from tokengap.adapters.shared.nested import Stage
+from tokengap.adapters.shared.row_batches import Rows
 
 
-def both_workers(ctx: Worker, gen: Worker) -> Stream:
-    """The request on both workers, whose stamps share a clock."""
-    row = _engine_row(ctx)
-    row.kv_bytes = gen.kv_bytes or ctx.kv_bytes
-    row.prefill_worker, row.decode_worker = ctx.name, gen.name
-    _hand_off(row, last_prefill_token=1)  # the first worker makes one token
-    row.stages = [*ctx.prefill_stages(), *_relay(ctx, gen), *gen.decode_stages()]
-    if ctx.first_token_ns is not None and gen.steps_ns:
-        _deliver(row, [ctx.first_token_ns, *gen.steps_ns], lost=gen.steps_lost)
-    else:
-        row.last_token_ns = gen.last_token_ns
-    if not gen.steps_ns and gen.first_token_ns is not None:
-        row.marks.append(("decode_first_token", gen.first_token_ns))
-    return row
-
-
-def prefill_half(ctx: Worker) -> Stream:
-    """What the first worker alone tells: it makes one token."""
-    row = _engine_row(ctx)
-    row.request_id = "-ctx"
-    row.prefill_worker = ctx.name
-    _hand_off(row, last_prefill_token=1)
-    row.stages = ctx.prefill_stages()
-    if ctx.first_token_ns is not None:
-        row.times_ns, row.counts, row.step = [ctx.first_token_ns], [1], True
-    return row
-
-
-def decode_half(gen: Worker) -> Stream:
-    """What the second worker alone tells."""
-    row = _engine_row(gen)
-    row.request_id = "-gen"
-    row.decode_worker = gen.name
-    row.kv_bytes = gen.kv_bytes
-    _hand_off(row, last_prefill_token=0)
-    row.stages = gen.decode_stages()
-    if gen.steps_ns:
-        _deliver(row, list(gen.steps_ns), lost=gen.steps_lost)
-    return row
-
-
-def one_worker(worker: Worker) -> Stream:
-    """A request that no other worker is known to have a part in."""
-    row = _engine_row(worker)
-    row.stages = worker.prefill_stages()
-    first_ns = worker.first_token_ns
-    if first_ns is not None and worker.steps_ns is not None:
-        later = [ns for ns in worker.steps_ns if ns > first_ns]
-        _deliver(row, [first_ns, *later], lost=worker.steps_lost)
-    return row
-
-
-def _engine_row(worker: Worker) -> Stream:
-    return Stream(
-        request_id="",
-        source="",
-        status="",
-        clock=worker.clock,
-        clock_kind="monotonic",
-        vantage="engine",
-        arrival_ns=worker.arrival_ns or worker.queued_ns,
-        first_ns=worker.first_token_ns,
-        last_token_ns=worker.last_token_ns,
+def both_workers(requests: Requests, ctx: Worker, gen: Worker, where: Bools) -> Rows:
+    """Requests on two workers whose stamps share a clock."""
+    first_ns = ctx.times.first_token_ns
+    delivered = deliveries(first_ns, gen.steps, _there(first_ns) & (gen.steps.sizes > 0))
+    has_steps = pa.array(gen.steps.sizes > 0)
+    relay = Stage("relay", ctx.times.answer_ns, gen.times.arrival_ns, clock=ctx.clock)
+    facts = {
+        **_of_engine(ctx),
+        **_handed_over(1),  # the first worker makes one token
+        **_by_step(delivered, gen),
+        "kv_bytes": pc.coalesce(gen.kv_bytes, ctx.kv_bytes),
+        "prefill_worker": ctx.name,
+        "decode_worker": gen.name,
+    }
+    return requests.rows(
+        where,
+        facts,
+        stages=[*ctx.prefill_stages(), relay, *gen.decode_stages()],
+        marks={"decode_first_token": unless(has_steps, gen.times.first_token_ns)},
+        lost=gen.steps.lost,
+        delivered=delivered,
     )
 
 
-def _hand_off(row: Stream, *, last_prefill_token: int) -> None:
-    row.last_prefill_token, row.handoff_source = last_prefill_token, "log"
+def prefill_halves(requests: Requests, ctx: Worker, where: Bools) -> Rows:
+    """What the first worker alone tells: it makes one token."""
+    first_ns = ctx.times.first_token_ns
+    delivered = deliveries(first_ns, no_steps(len(where)), _there(first_ns), tokens=1)
+    facts = {
+        **_of_engine(ctx),
+        **_handed_over(1),
+        "granularity": _granularity(delivered),
+        "last_token_ns": ctx.times.last_token_ns,
+        "prefill_worker": ctx.name,
+    }
+    return requests.rows(
+        where, facts, suffix="-ctx", stages=ctx.prefill_stages(), delivered=delivered
+    )
 
 
-def _deliver(row: Stream, times_ns: list[int], *, lost: bool) -> None:
-    row.times_ns, row.step, row.last_token_ns = times_ns, True, None
-    if lost:
-        row.quality.append("events_lost")
+def decode_halves(requests: Requests, gen: Worker, where: Bools) -> Rows:
+    """What the second worker alone tells."""
+    delivered = deliveries(None, gen.steps, gen.steps.sizes > 0)
+    facts = {
+        **_of_engine(gen),
+        **_handed_over(0),
+        **_by_step(delivered, gen),
+        "kv_bytes": gen.kv_bytes,
+        "decode_worker": gen.name,
+    }
+    return requests.rows(
+        where,
+        facts,
+        suffix="-gen",
+        stages=gen.decode_stages(),
+        lost=gen.steps.lost,
+        delivered=delivered,
+    )
 
 
-def _relay(ctx: Worker, gen: Worker) -> list[dict[str, object]]:
-    if ctx.answer_ns is None or gen.arrival_ns is None:
-        return []
-    return [stage("relay", ctx.answer_ns, gen.arrival_ns, clock=ctx.clock)]
+def single_workers(requests: Requests, worker: Worker, where: Bools) -> Rows:
+    """Requests that no other worker is known to have a part in."""
+    first_ns = worker.times.first_token_ns
+    later = worker.steps.after(first_ns)
+    delivered = deliveries(first_ns, later, _there(first_ns) & later.known)
+    facts = {**_of_engine(worker), **_by_step(delivered, worker)}
+    stages = worker.prefill_stages()
+    return requests.rows(where, facts, stages=stages, lost=later.lost, delivered=delivered)
+
+
+def _of_engine(worker: Worker) -> dict[str, Any]:
+    return {
+        "clock": worker.clock,
+        "vantage": "engine",
+        "arrival_ns": pc.coalesce(worker.times.arrival_ns, worker.times.queued_ns),
+        "first_token_ns": worker.times.first_token_ns,
+    }
+
+
+def _handed_over(last_prefill_token: int) -> dict[str, Any]:
+    return {"last_prefill_token": last_prefill_token, "handoff_source": "log"}
+
+
+def _by_step(delivered: Events, worker: Worker) -> dict[str, Any]:
+    """What a delivery is, and when the last token was there where none is known."""
+    observed = pa.array(delivered.observed)
+    return {
+        "granularity": _granularity(delivered),
+        "last_token_ns": unless(observed, worker.times.last_token_ns),
+    }
+
+
+def _granularity(delivered: Events) -> pa.Array:
+    return pc.if_else(pa.array(delivered.observed), "step", None)
+
+
+def _there(column: pa.Array) -> Bools:
+    there: Bools = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    return there

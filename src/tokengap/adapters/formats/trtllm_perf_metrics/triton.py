@@ -1,11 +1,19 @@
-"""An answer of Triton's TensorRT-LLM backend that was asked for performance metrics."""
+"""Rows of answers of Triton's TensorRT-LLM backend that was asked for performance metrics."""
+
+from collections.abc import Iterator
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from tokengap.adapters.formats.trtllm_perf_metrics.request import Request
-from tokengap.adapters.formats.trtllm_perf_metrics.rows import one_worker
-from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker
-from tokengap.adapters.shared.lines import LineError, time_ns
+from tokengap.adapters.formats.trtllm_perf_metrics.requests import Log, Requests, outcomes
+from tokengap.adapters.formats.trtllm_perf_metrics.rows import single_workers
+from tokengap.adapters.formats.trtllm_perf_metrics.steps import no_steps
+from tokengap.adapters.formats.trtllm_perf_metrics.worker import Times, Worker
+from tokengap.adapters.shared.cells import times
+from tokengap.adapters.shared.columns import Columns, unless_0
+from tokengap.adapters.shared.row_batches import Rows
 
 Number = int | str | None
 
@@ -21,27 +29,38 @@ class Answer(msgspec.Struct, gc=False):
     last_token_time_ns: Number = None
 
 
-def request_of(answer: Answer, clock: str) -> Request:
-    """Read one answer; LineError if it holds no stamp, or text that is no number."""
-    worker = Worker(
-        name=None,
-        clock=clock,
-        queued_ns=_ns(answer.arrival_time_ns, "arrival_time_ns"),
-        scheduled_ns=_ns(answer.first_scheduled_time_ns, "first_scheduled_time_ns"),
-        first_token_ns=_ns(answer.first_token_time_ns, "first_token_time_ns"),
-        last_token_ns=_ns(answer.last_token_time_ns, "last_token_time_ns"),
+def triton_rows(answers: Columns, log: Log) -> Iterator[Rows]:
+    """Yield a row for each answer."""
+    all_, none = np.ones(len(answers), bool), pa.nulls(len(answers), pa.int64())
+    stamps = Times(
+        arrival_ns=none,
+        queued_ns=_ns(answers, "arrival_time_ns"),
+        scheduled_ns=_ns(answers, "first_scheduled_time_ns"),
+        first_token_ns=_ns(answers, "first_token_time_ns"),
+        last_token_ns=_ns(answers, "last_token_time_ns"),
+        answer_ns=none,
+        kv_start_ns=none,
+        kv_end_ns=none,
     )
-    if not worker.extent:
-        raise LineError("no stamp in it", "arrival_time_ns")
-    row = one_worker(worker)
-    row.status, row.model, row.quality = "completed", answer.model_name, ["end_not_seen"]
-    return Request(answer.id, {}, [row], worker.extent)
+    steps = no_steps(len(answers))
+    worker = Worker(all_, None, log.clock, stamps, steps, kv_bytes=none, read_prompt=steps.known)
+    earliest_ns, latest_ns = worker.extent
+    answers.refuse(pc.is_null(earliest_ns), "no stamp in it", "arrival_time_ns")
+    names = log.names(answers, answers["id"], earliest_ns, latest_ns)
+    facts, notes = outcomes(pa.nulls(len(answers), pa.string()))
+    requests = Requests(
+        answers, log.clock, names, {}, {**facts, "model": answers["model_name"]}, notes
+    )
+    yield single_workers(requests, worker, all_)
 
 
-def _ns(number: Number, field: str) -> int | None:
-    """Return the stamp; None where 0 stands for none."""
-    if isinstance(number, str):
-        if not number.isdecimal():
-            raise LineError(f"{field}: whole nanoseconds expected", field, number)
-        number = int(number)
-    return time_ns(number, field) if number else None
+def _ns(answers: Columns, name: str) -> pa.Array:
+    """Return the stamps; NULL where 0 stands for none."""
+    logged = [None if number is None else str(number) for number in answers.others(name)]
+    texts = pa.array(logged, pa.string())
+    whole = pc.utf8_is_decimal(texts)
+    answers.refuse(pc.invert(whole), f"{name}: whole nanoseconds expected", name, texts)
+    cells = times(pc.if_else(whole, texts, None), "ns")
+    reason = f"{name}: whole nanoseconds below 2^62 expected"
+    answers.refuse(pa.array(cells.bad), reason, name, texts)
+    return unless_0(pa.array(cells.values, mask=~cells.there))
