@@ -24,7 +24,7 @@ from tokengap.adapters.formats.qwen_bailian import QwenBailian
 from tokengap.adapters.formats.servegen.pairs import ServeGen
 from tokengap.adapters.formats.sglang_bench import SglangBench
 from tokengap.adapters.formats.sglang_exporter import SglangExporter
-from tokengap.adapters.formats.sglang_reqtimestats import SglangReqTimeStats
+from tokengap.adapters.formats.sglang_reqtimestats.server_log import SglangReqTimeStats
 from tokengap.adapters.formats.splitwise import Splitwise
 from tokengap.adapters.formats.sse.capture import Sse
 from tokengap.adapters.formats.table.table import Table

@@ -40,10 +40,11 @@ def test_ids_of_many_requests_at_once() -> None:
     assert by_row(engine_id_columns(logged)) == [ids for _, ids in ENGINE_IDS]
     chats = pa.array(["chatcmpl-a", None])
     assert by_row(engine_id_columns(chats)) == [engine_ids("chatcmpl-a"), {}]
-    rids, rooms = pa.array(["r", "r", None]), pa.array([None, 5, None], pa.int64())
-    halves = pa.array([False, True, False])
+    rids, rooms = pa.array(["r", "r", "r", None]), pa.array([None, 5, 5, None], pa.int64())
+    halves = pa.array([None, PREFILL, DECODE, None])
     assert by_row(sglang_id_columns(rids, rooms, halves)) == [
         sglang_ids("r", None),
         sglang_ids("r", 5, PREFILL),
+        sglang_ids("r", 5, DECODE),
         {},
     ]

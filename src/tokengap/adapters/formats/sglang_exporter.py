@@ -31,7 +31,7 @@ from tokengap.adapters.shared.openai import Count
 from tokengap.adapters.shared.outcomes import statuses_of_http
 from tokengap.adapters.shared.record_files import read_pieces
 from tokengap.adapters.shared.row_batches import Rows
-from tokengap.adapters.shared.sglang import sglang_id_columns
+from tokengap.adapters.shared.sglang import PREFILL, sglang_id_columns
 from tokengap.adapters.shared.stamps import (
     CLOCK_CONTRADICTION,
     SENTINEL_DROPPED,
@@ -200,7 +200,9 @@ def _rows(requests: Columns, clock: str, names: Names, unfinished: Unfinished) -
         requests.numbers,
         requests.sieve,
         facts,
-        ids=sglang_id_columns(info["id"], asked["bootstrap_room"], is_half),
+        ids=sglang_id_columns(
+            info["id"], asked["bootstrap_room"], pc.if_else(is_half, PREFILL, None)
+        ),
         labels={"num_retractions": pc.cast(info["num_retractions"], pa.string())},
         stages=stages,
         reported=[

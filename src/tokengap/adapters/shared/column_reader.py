@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.interface import Intake
-from tokengap.adapters.shared.bulk_records import BulkRecords
+from tokengap.adapters.shared.bulk_records import Decoded
 from tokengap.adapters.shared.columns import Columns
 from tokengap.adapters.shared.fields import joined
 from tokengap.adapters.shared.places import number_of
@@ -24,11 +24,19 @@ BATCH_BYTES: Final = 16 << 20
 """Records are looked at together, as far as this: each operation on arrays has a fixed cost."""
 
 
+class Decoder(Protocol):
+    """Decodes records, such as `BulkRecords`."""
+
+    def decode(self, piece: Piece, source: Source, intake: Intake) -> Decoded:
+        """Return the records of a piece; those that cannot be decoded go to `intake`."""
+        ...
+
+
 def read_columns(
     source: Source,
     intake: Intake,
     pieces: Iterable[Piece],
-    records: BulkRecords[Any],
+    records: Decoder,
     make: Callable[[Columns], Rows],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows that `make` makes of the records, without those that are refused.
@@ -42,7 +50,7 @@ def read_kinds(
     source: Source,
     intake: Intake,
     pieces: Iterable[Piece],
-    records: BulkRecords[Any],
+    records: Decoder,
     make: Callable[[Columns], Iterable[Rows]],
 ) -> Iterator[pa.RecordBatch]:
     """Do as `read_columns` where a record may make several rows, or one of several kinds.

@@ -25,11 +25,11 @@ def sglang_ids(rid: str | None, room: int | None, half: str | None = None) -> di
 
 
 def sglang_id_columns(rids: pa.Array, rooms: pa.Array, halves: pa.Array) -> dict[str, pa.Array]:
-    """Do as `sglang_ids` for columns; `halves`: where a record is that of a prefill server."""
-    whole = pc.if_else(halves, None, rids)
+    """Do as `sglang_ids` for columns."""
+    is_half = {half: pc.fill_null(pc.equal(halves, half), False) for half in (PREFILL, DECODE)}
     return {
-        "rid": whole,
-        f"rid.{PREFILL}": pc.if_else(halves, rids, None),
-        "sse_id": whole,
+        "rid": pc.if_else(pc.is_null(halves), rids, None),
+        **{f"rid.{half}": pc.if_else(where, rids, None) for half, where in is_half.items()},
+        "sse_id": pc.if_else(is_half[PREFILL], None, rids),
         "bootstrap_room": pc.cast(rooms, pa.string()),
     }

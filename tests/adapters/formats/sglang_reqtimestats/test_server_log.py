@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.reading import SAMPLES, Reading, Row, read, read_lines
-from tokengap.adapters.formats.sglang_reqtimestats import SglangReqTimeStats
+from tokengap.adapters.formats.sglang_reqtimestats.server_log import SglangReqTimeStats
 from tokengap.adapters.interface import Head
 
 MS = 1_000_000
@@ -196,6 +196,30 @@ def test_a_line_that_cannot_be_used_is_rejected_alone(
     assert len(reading.rows) == 1
     (reject,) = reading.intake.rejects
     assert (reject.line, reject.field) == (2, field)
+
+
+def test_a_line_that_is_rejected_takes_no_name(tmp_path: Path) -> None:
+    bad = line(ENTRY).replace("output_len=6", f"output_len={2**31}")
+    rows = lines(tmp_path, bad, line(ENTRY), line(ENTRY)).rows
+    assert [row["request_id"] for row in rows] == ["r1", "r1#3"]
+
+
+def test_lines_of_all_kinds_in_one_log(tmp_path: Path) -> None:
+    # Each line lays its own steps, whatever those around it have.
+    found = lines(
+        tmp_path,
+        line(f"queue_duration=6.80ms, forward_duration=294.00ms, {ENTRY}"),
+        line(f"bootstrap_duration=4.50ms, queue_duration=3.00ms, {ENTRY}", "prefill"),
+        line(f"prealloc_queue_duration=10.50ms, queue_duration=5.00ms, {ENTRY}", "decode"),
+        line("queue_duration=1.00ms, entry_time=5000.250"),
+    )
+    assert [[(name, start) for name, start, _ in stages(row)] for row in found.rows] == [
+        [("queue", 0)],
+        [("kv_bootstrap", 0), ("queue", None)],
+        [("kv_bootstrap", 0), ("decode_queue", None)],
+        [("queue", 0)],
+    ]
+    assert [row["clock_kind"] for row in found.rows] == ["wall", "wall", "wall", "monotonic"]
 
 
 def test_the_driven_lines() -> None:

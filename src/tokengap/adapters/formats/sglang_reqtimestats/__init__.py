@@ -1,0 +1,1 @@
+"""What SGLang's scheduler logs of the requests it is done with."""
