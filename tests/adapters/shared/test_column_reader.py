@@ -85,6 +85,23 @@ def test_nothing_but_bad_records(tmp_path: Path) -> None:
     assert len(intake.rejects) == 2
 
 
+def test_records_of_a_whole_file_are_looked_at_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_files, "PIECE_BYTES", 1)
+    monkeypatch.setattr(column_reader, "BATCH_BYTES", 1)
+    path = tmp_path / "log.jsonl"
+    path.write_text(LINES * 3)
+    source, intake = Source(str(path), path), Intake("log", "test")
+    batches = {}
+    for whole in (False, True):
+        pieces, records = read_pieces(source, "records"), BulkRecords(Record, Record)
+        batches[whole] = [*read_columns(source, intake, pieces, records, make, whole=whole)]
+    (together,) = batches[True]
+    assert len(batches[False]) > 1
+    assert together.equals(pa.concat_batches(batches[False]))
+
+
 def halves(records: Columns) -> Iterator[Rows]:
     records.refuse(pc.less(records["size"], 0), "size: below 0", "size", records["size"])
     for suffix, least in (("-1", 0), ("-2", 2)):

@@ -10,8 +10,6 @@ from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.seconds import (
     ms_column,
     ms_ns,
-    optional_ms_ns,
-    optional_seconds_ns,
     seconds_column,
     seconds_ns,
 )
@@ -58,12 +56,6 @@ def test_milliseconds_are_rounded_once() -> None:
     assert [ms_ns(value, "t") for value in (42.38939285, -0.0000006, 0.0)] == [42_389_393, -1, 0]
     with pytest.raises(LineError, match="t: milliseconds expected"):
         ms_ns(math.nan, "t")
-
-
-def test_none_stays_none() -> None:
-    assert optional_seconds_ns(None, "t") is None
-    assert optional_ms_ns(None, "t") is None
-    assert (optional_seconds_ns(1.0, "t"), optional_ms_ns(1.0, "t")) == (10**9, 10**6)
 
 
 @given(st.lists(st.none() | st.floats() | st.floats(-4.7e9, 4.7e9)))

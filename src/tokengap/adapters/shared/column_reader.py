@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -38,12 +39,15 @@ def read_columns(
     pieces: Iterable[Piece],
     records: Decoder,
     make: Callable[[Columns], Rows],
+    *,
+    whole: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows that `make` makes of the records, without those that are refused.
 
-    A record that cannot be decoded, or that is refused, is quarantined alone.
+    A record that cannot be decoded, or that is refused, is quarantined alone. whole: look at all
+    records together, of a file that is held in memory anyway.
     """
-    yield from read_kinds(source, intake, pieces, records, lambda columns: [make(columns)])
+    yield from read_kinds(source, intake, pieces, records, lambda each: [make(each)], whole=whole)
 
 
 def read_kinds(
@@ -52,6 +56,8 @@ def read_kinds(
     pieces: Iterable[Piece],
     records: Decoder,
     make: Callable[[Columns], Iterable[Rows]],
+    *,
+    whole: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Do as `read_columns` where a record may make several rows, or one of several kinds.
 
@@ -59,7 +65,7 @@ def read_kinds(
     it.
     """
     batches = RowBatches(intake.source_id(source), intake.trace)
-    for group in _groups(pieces):
+    for group in _groups(pieces, inf if whole else BATCH_BYTES):
         begun = len(intake.rejects)
         found = [records.decode(piece, source, intake) for piece in group]
         numbers = np.concatenate([each.numbers for each in found])
@@ -72,13 +78,13 @@ def read_kinds(
         intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
 
 
-def _groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+def _groups(pieces: Iterable[Piece], least_bytes: float) -> Iterator[list[Piece]]:
     held: list[Piece] = []
     size = 0
     for piece in pieces:
         held.append(piece)
         size += len(piece.text)
-        if size >= BATCH_BYTES:
+        if size >= least_bytes:
             yield held
             held, size = [], 0
     if held:

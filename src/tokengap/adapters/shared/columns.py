@@ -118,7 +118,7 @@ class Columns:
 
     def pass_over(self, where: pa.Array) -> None:
         """Make no row of these records, which is no fault of theirs; NULL is not."""
-        self.sieve.pass_over(pc.fill_null(where, False).to_numpy(zero_copy_only=False))
+        self.sieve.pass_over(is_true(where))
 
     def refuse(
         self,
@@ -128,8 +128,7 @@ class Columns:
         column: pa.Array | None = None,
     ) -> None:
         """Refuse the records where this is so; NULL is not. column: what they hold."""
-        rows = pc.fill_null(where, False).to_numpy(zero_copy_only=False)
-        self.sieve.put_aside(rows, reason, label, column)
+        self.sieve.put_aside(is_true(where), reason, label, column)
 
     def _ns(
         self,
@@ -143,6 +142,12 @@ class Columns:
         ns, bad = convert(column)
         self.sieve.put_aside(bad, f"{name}: {expected} expected", name, column)
         return ns
+
+
+def is_true(column: pa.Array) -> Bools:
+    """Where this is so; NULL is not."""
+    found: Bools = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return found
 
 
 def unless(where: pa.Array, column: pa.Array) -> pa.Array:

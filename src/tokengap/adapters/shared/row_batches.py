@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive_columns
+from tokengap.adapters.shared.columns import is_true
 from tokengap.adapters.shared.nested import (
     Reported,
     Stage,
@@ -68,8 +69,8 @@ class Rows:
         rows = len(self)
         times = pa.nulls(rows, pa.int64()) if self.body_ns is None else self.body_ns
         totals = self.facts.get("output_tokens")
-        there = _bools(pc.is_valid(times))
-        streamed = np.ones(rows, bool) if self.bodies is None else ~_bools(self.bodies)
+        there = is_true(pc.is_valid(times))
+        streamed = np.ones(rows, bool) if self.bodies is None else ~is_true(self.bodies)
         return Events(
             offsets=np.concatenate(([0], np.cumsum(there))),
             times_ns=times.drop_null().to_numpy(),
@@ -94,7 +95,7 @@ class RowBatches:
         """Return the rows without those that are left out."""
         events = rows.events()
         derived, notes = derive_columns(events)
-        notes |= {name: _bools(where) for name, where in rows.notes.items()}
+        notes |= {name: is_true(where) for name, where in rows.notes.items()}
         notes["not_streamed"] = ~events.streamed
         facts = {**self._facts(rows), **rows.facts}
         facts["quality"] = note_lists({n: at for n, at in notes.items() if at.any()}, len(rows))
@@ -139,8 +140,3 @@ class RowBatches:
             column = same(name, value, rows + rows // 4)
             self._same[name] = value, column
         return column.slice(0, rows)
-
-
-def _bools(column: pa.Array) -> Bools:
-    filled: Bools = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
-    return filled

@@ -26,21 +26,11 @@ def seconds_ns(seconds: float, field: str) -> int:
     return whole * NS_PER_S + round((seconds - whole) * NS_PER_S)
 
 
-def optional_seconds_ns(seconds: float | None, field: str) -> int | None:
-    """Do as `seconds_ns`, but let None stay None."""
-    return None if seconds is None else seconds_ns(seconds, field)
-
-
 def ms_ns(ms: float, field: str) -> int:
     """Return milliseconds as ns, rounded once; LineError beyond `TIME_LIMIT_NS`."""
     if not abs(ms) <= TIME_LIMIT_NS / NS_PER_MS:
         raise LineError(f"{field}: milliseconds expected", field, ms)
     return round(ms * NS_PER_MS)
-
-
-def optional_ms_ns(ms: float | None, field: str) -> int | None:
-    """Do as `ms_ns`, but let None stay None."""
-    return None if ms is None else ms_ns(ms, field)
 
 
 def seconds_column(seconds: pa.Array) -> tuple[pa.Array, Bools]:

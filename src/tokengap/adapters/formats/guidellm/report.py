@@ -5,29 +5,24 @@ own reports is interpolated. The worst gap is therefore not known, only that it 
 the mean and no longer than the whole. Stamps are wall seconds of the client's host.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from tokengap.adapters.formats.guidellm import v03, v08
-from tokengap.adapters.formats.guidellm.facts import Strategy
+from tokengap.adapters.formats.guidellm.facts import Run, Strategy
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
-from tokengap.adapters.rows import Stream, record_batches
-from tokengap.adapters.shared import one_per_record
+from tokengap.adapters.shared.column_reader import read_columns
 from tokengap.adapters.shared.documents import document
-from tokengap.adapters.shared.names import Names
-from tokengap.adapters.shared.places import Place
-from tokengap.adapters.shared.records import Records
+from tokengap.adapters.shared.record_files import pieces_of
 from tokengap.adapters.source import Source
 
 _EXPECTED: Final = "GuideLLM's `benchmarks.json`"
 _SIGNS: Final = (b'"guidellm_version"', b'"generative_benchmark"')
-
-T = TypeVar("T")
 
 
 class Settings(msgspec.Struct, frozen=True, gc=False):
@@ -114,48 +109,20 @@ class Guidellm:
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """One row per request, one trace per benchmark; InputError if the file is no report."""
         for source in sources:
-            yield from record_batches(_streams(source, intake), intake.trace)
-
-
-def _streams(source: Source, intake: Intake) -> Iterator[Stream]:
-    report = document(source, Report, _EXPECTED)
-    found = enumerate(raw for each in report.benchmarks for raw in each.requests.all)
-    for number, benchmark in enumerate(report.benchmarks, 1):
-        suffix = f".{number}" if len(report.benchmarks) > 1 else ""
-        own = islice(found, len(benchmark.requests.all))
-        run = Run(benchmark, source, intake)
-        streams: Iterable[Stream]
-        if report.metadata is None:
-            streams = v03.without_first_starts(run.read(own, v03.Row, v03.stream))
-        else:
-            streams = run.read(own, v08.Row, v08.stream)
-        for stream in streams:
-            stream.trace = f"{intake.trace}{suffix}"
-            yield stream
-
-
-@dataclass(frozen=True)
-class Run:
-    """One benchmark on its way into rows."""
-
-    benchmark: Benchmark
-    source: Source
-    intake: Intake
-    names: Names = field(default_factory=Names)
-
-    def read(
-        self,
-        found: Iterable[tuple[int, msgspec.Raw]],
-        shape: type[T],
-        stream: Callable[[T, Strategy, Place], Stream],
-    ) -> Iterator[Stream]:
-        """Yield the row that `stream` makes of each record of type `shape`."""
-
-        def make(row: T, place: Place) -> Stream:
-            made = stream(row, self.benchmark.strategy, place)
-            made.model = made.model or self.benchmark.worker.backend_model
-            made.request_id = self.names.name(made.request_id, place.number)
-            return made
-
-        data = ((index, bytes(raw)) for index, raw in found)
-        return one_per_record.streams(self.source, self.intake, data, Records(shape), make)
+            report = document(source, Report, _EXPECTED)
+            found = enumerate(raw for each in report.benchmarks for raw in each.requests.all)
+            for number, benchmark in enumerate(report.benchmarks, 1):
+                suffix = f".{number}" if len(report.benchmarks) > 1 else ""
+                run = Run(
+                    f"{intake.trace}{suffix}",
+                    intake.source_id(source),
+                    benchmark.strategy,
+                    benchmark.worker.backend_model,
+                )
+                own = islice(found, len(benchmark.requests.all))
+                pieces = pieces_of((index, bytes(raw)) for index, raw in own)
+                schema = v03 if report.metadata is None else v08
+                make = partial(schema.rows, run=run)
+                yield from read_columns(
+                    source, intake, pieces, schema.records(), make, whole=schema is v03
+                )

@@ -4,22 +4,22 @@ A worker takes the start of its first request before it sets up its HTTP client,
 than most first tokens. When that request was sent is not known.
 """
 
-from collections.abc import Iterable
+from functools import reduce
 from typing import Final
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from tokengap.adapters.formats.guidellm.facts import (
-    MEAN_GAP,
-    Strategy,
-    ending,
-    fill_reported,
-    fill_times,
-)
-from tokengap.adapters.rows import Stream
+from tokengap.adapters.formats.guidellm.facts import MEAN_GAP, Answers, Run, endings
+from tokengap.adapters.shared.bulk_records import BulkRecords
+from tokengap.adapters.shared.columns import Columns, unless
+from tokengap.adapters.shared.lines import Int64
+from tokengap.adapters.shared.nested import Reported, reported_lists
 from tokengap.adapters.shared.openai import Count
-from tokengap.adapters.shared.places import Place
-from tokengap.adapters.shared.seconds import optional_ms_ns, optional_seconds_ns, seconds_ns
+from tokengap.adapters.shared.row_batches import Rows
+from tokengap.adapters.shared.stamps import SENTINEL_DROPPED
 from tokengap.schema import TIME_LIMIT_NS
 
 TTFT: Final = "guidellm 0.3: first token - start"
@@ -29,7 +29,7 @@ LATENCY: Final = "guidellm 0.3: end of the stream - start"
 CLIENT_SET_UP: Final = "start_before_client"
 """Quality note: the logged start comes before the client was set up; `sent_ns` is not known."""
 
-_PROCESS: Final = "client_process"
+_STAMPS: Final = ("start_time", "end_time", "first_token_time", "last_token_time")
 _NO_SCHEDULE: Final = ("synchronous", "concurrent")
 """Strategies whose `targeted_start_time` is when a worker got free to ask, long before its turn."""
 
@@ -37,7 +37,7 @@ _NO_SCHEDULE: Final = ("synchronous", "concurrent")
 class SchedulerInfo(msgspec.Struct, gc=False):
     """How the load generator ran a request."""
 
-    process_id: int
+    process_id: Int64
     targeted_start_time: float | None = None
     errored: bool = False
     canceled: bool = False
@@ -60,73 +60,90 @@ class Row(msgspec.Struct):
     inter_token_latency_ms: float | None = None
     error: str | None = None
 
-    def ns(self, name: str) -> int | None:
-        """Return one of the times."""
-        value: float | None = getattr(self, name)
-        return None if value is None or value < 0 else seconds_ns(value, name)
+
+def records() -> BulkRecords[Row]:
+    """Decode them."""
+    return BulkRecords(Row, Row)
 
 
-def stream(row: Row, strategy: Strategy, place: Place) -> Stream:
-    """Make the row's stream. GuideLLM's success is all that is known of how a stream ended."""
-    info = row.scheduler_info
-    status, kind = ending(row.error) if info.errored else ("completed", None)
-    first_ns, last_ns = row.ns("first_token_time"), row.ns("last_token_time")
-    targeted_s = None if strategy.type_ in _NO_SCHEDULE else info.targeted_start_time
-    made = Stream(
-        request_id=row.request_id or str(place.number),
-        source=place.text,
-        status="cancelled" if info.canceled else status,
-        error_kind=None if info.canceled else kind,
-        clock=place.source_id,
-        clock_kind="wall",
-        labels=strategy.labels | {_PROCESS: str(info.process_id)},
-        prompt_tokens=row.prompt_tokens,
-        planned_ns=optional_seconds_ns(targeted_s, "scheduler_info.targeted_start_time"),
-        sent_ns=row.ns("start_time"),
-        stream_close_ns=row.ns("end_time"),
+def rows(requests: Columns, run: Run) -> Rows:
+    """Return the rows of a benchmark. GuideLLM's success is all that is known of how one ended."""
+    info = requests.part("scheduler_info")
+    first_ns, last_ns = _ns(requests, "first_token_time"), _ns(requests, "last_token_time")
+    planned = pa.scalar(run.strategy.type_ not in _NO_SCHEDULE)
+    targeted_s = pc.if_else(planned, info["targeted_start_time"], None)
+    planned_ns = requests.seconds_ns(targeted_s, "scheduler_info.targeted_start_time")
+    sent_ns, close_ns = _ns(requests, "start_time"), _ns(requests, "end_time")
+    error_status, error_kind = endings(requests["error"])
+    ended = pc.if_else(info["errored"], error_status, "completed")
+    status = pc.if_else(info["canceled"], "cancelled", ended)
+    failed = pc.and_not(info["errored"], info["canceled"])
+    tokens = pc.if_else(pc.is_valid(first_ns), requests["output_tokens"], None)
+    delivered = Answers(first_ns, last_ns, tokens, pc.equal(ended, "completed")).delivered()
+    told = _reported(requests, first_ns)
+    is_first = _first_of_workers(requests, sent_ns, info["process_id"])
+    facts = {
+        "trace": run.trace,
+        "request_id": requests.named(run.names, requests["request_id"]),
+        "status": status,
+        "error_kind": pc.if_else(failed, error_kind, None),
+        "clock": run.clock,
+        "clock_kind": "wall",
+        "vantage": "client",
+        "model": run.model,
+        "prompt_tokens": requests["prompt_tokens"],
+        "planned_ns": planned_ns,
+        "sent_ns": unless(is_first, sent_ns),
+        "stream_close_ns": close_ns,
+        "first_token_ns": first_ns,
+        "last_token_ns": unless(pa.array(delivered.observed), last_ns),
+        "reported": reported_lists(told, len(requests)),
+    }
+    unset = [pc.fill_null(pc.less(requests[name], 0), False) for name in _STAMPS]
+    return Rows(
+        requests.numbers,
+        requests.sieve,
+        facts,
+        labels=run.labels(len(requests))
+        | {"client_process": pc.cast(info["process_id"], pa.string())},
+        notes={
+            SENTINEL_DROPPED: reduce(pc.or_, unset),
+            "end_not_seen": pc.equal(status, "completed"),
+            CLIENT_SET_UP: is_first,
+        },
+        delivered=delivered,
     )
-    fill_times(made, first_ns, last_ns, None)
-    if first_ns is not None:
-        made.total_tokens = row.output_tokens
-        made.total_source = "usage" if status == "completed" else "events"
-        fill_reported(made, _reported(row))
-    made.quality = _notes(row, made.status)
-    return made
 
 
-def _notes(row: Row, status: str) -> list[str]:
-    times = (row.start_time, row.end_time, row.first_token_time, row.last_token_time)
-    unset = any(t is not None and t < 0 for t in times)
-    found = {"sentinel_dropped": unset, "end_not_seen": status == "completed"}
-    return [note for note, holds in found.items() if holds]
+def _ns(requests: Columns, name: str) -> pa.Array:
+    """One of the times."""
+    return requests.seconds_ns(unless(pc.less(requests[name], 0), requests[name]), name)
 
 
-def _reported(row: Row) -> list[tuple[str, int | None, str]]:
+def _reported(requests: Columns, first_ns: pa.Array) -> list[Reported]:
     """The tool's own numbers of an answer with tokens; its means are 0 where there is no gap."""
-    several = (row.output_tokens or 0) > 1
-    mean_gap = optional_ms_ns(row.inter_token_latency_ms, "inter_token_latency_ms")
-    per_token = optional_ms_ns(row.time_per_output_token_ms, "time_per_output_token_ms")
+    begun = pc.is_valid(first_ns)
+    several = pc.fill_null(pc.greater(requests["output_tokens"], 1), False)
+    gap_ns, token_ns, ttft_ns = (
+        requests.ms_ns(pc.if_else(begun, requests[name], None), name)
+        for name in ("inter_token_latency_ms", "time_per_output_token_ms", "time_to_first_token_ms")
+    )
+    latency_s = pc.if_else(begun, requests["request_latency"], None)
     return [
-        ("ttft", optional_ms_ns(row.time_to_first_token_ms, "time_to_first_token_ms"), TTFT),
-        ("tpot", mean_gap if several else None, MEAN_GAP),
-        ("tpot", per_token if several else None, MEAN_TIME),
-        ("e2e", optional_seconds_ns(row.request_latency, "request_latency"), LATENCY),
+        Reported.of("ttft", TTFT, ttft_ns),
+        Reported.of("tpot", MEAN_GAP, pc.if_else(several, gap_ns, None)),
+        Reported.of("tpot", MEAN_TIME, pc.if_else(several, token_ns, None)),
+        Reported.of("e2e", LATENCY, requests.seconds_ns(latency_s, "request_latency")),
     ]
 
 
-def without_first_starts(streams: Iterable[Stream]) -> list[Stream]:
-    """Return the streams of a benchmark; the first that each worker started lacks its start."""
-    found = list(streams)
-    first: dict[str, Stream] = {}
-    for each in found:
-        worker = (each.labels or {})[_PROCESS]
-        if _start_ns(each) < _start_ns(first.setdefault(worker, each)):
-            first[worker] = each
-    for each in first.values():
-        each.sent_ns = None
-        each.quality.append(CLIENT_SET_UP)
-    return found
-
-
-def _start_ns(stream: Stream) -> int:
-    return TIME_LIMIT_NS if stream.sent_ns is None else stream.sent_ns
+def _first_of_workers(requests: Columns, sent_ns: pa.Array, workers: pa.Array) -> pa.Array:
+    """Where a request is the first that its worker started."""
+    good = np.flatnonzero(requests.sieve.good)
+    starts_ns = pc.fill_null(sent_ns, TIME_LIMIT_NS).to_numpy()[good]
+    of = workers.to_numpy()[good]
+    order = np.lexsort((starts_ns, of))
+    _, first = np.unique(of[order], return_index=True)
+    found = np.zeros(len(requests), bool)
+    found[good[order[first]]] = True
+    return pa.array(found)

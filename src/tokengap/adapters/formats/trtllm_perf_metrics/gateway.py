@@ -10,7 +10,7 @@ from tokengap.adapters.deliveries import Bools
 from tokengap.adapters.formats.trtllm_perf_metrics.requests import Requests
 from tokengap.adapters.formats.trtllm_perf_metrics.stamps import Stamps
 from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker
-from tokengap.adapters.shared.columns import Columns, unless
+from tokengap.adapters.shared.columns import Columns, is_true, unless
 from tokengap.adapters.shared.nested import Stage, stage_lists
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.shared.stamps import out_of_order
@@ -26,8 +26,7 @@ class Gateway(NamedTuple):
     @property
     def there(self) -> Bools:
         """Where there is any of them."""
-        there: Bools = pc.is_valid(pc.coalesce(*self)).to_numpy(zero_copy_only=False)
-        return there
+        return is_true(pc.is_valid(pc.coalesce(*self)))
 
     @property
     def extent(self) -> tuple[pa.Array, pa.Array]:
@@ -55,7 +54,7 @@ def contradict(gateway: Gateway, ctx: Worker, gen: Worker) -> Bools:
         (ctx.times.answer_ns, gen.times.arrival_ns),
         (gen.times.queued_ns, gen.times.kv_start_ns, gen.times.kv_end_ns, gen.times.scheduled_ns),
     )
-    broken = reduce(pc.or_, map(out_of_order, chains)).to_numpy(zero_copy_only=False)
+    broken = is_true(reduce(pc.or_, map(out_of_order, chains)))
     found: Bools = broken & ctx.there & gen.there
     return found
 

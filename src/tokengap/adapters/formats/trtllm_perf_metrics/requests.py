@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events
-from tokengap.adapters.shared.columns import Columns
+from tokengap.adapters.shared.columns import Columns, is_true
 from tokengap.adapters.shared.names import Names
 from tokengap.adapters.shared.nested import Stage, suffixed
 from tokengap.adapters.shared.outcomes import KIND_LIMIT
@@ -103,7 +103,7 @@ class Log:
 
         Ids begin again when a server is started again; that request was at another time.
         """
-        named = pc.is_valid(logged).to_numpy(zero_copy_only=False) & records.sieve.good
+        named = is_true(pc.is_valid(logged)) & records.sieve.good
         at = pa.array(named)
         names = logged.filter(at).to_pylist()
         begin_ns, end_ns = earliest_ns.filter(at).to_numpy(), latest_ns.filter(at).to_numpy()

@@ -9,7 +9,7 @@ from tokengap.adapters.deliveries import Bools, Events
 from tokengap.adapters.formats.trtllm_perf_metrics.requests import Requests
 from tokengap.adapters.formats.trtllm_perf_metrics.steps import deliveries, no_steps
 from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker
-from tokengap.adapters.shared.columns import unless
+from tokengap.adapters.shared.columns import is_true, unless
 from tokengap.adapters.shared.nested import Stage
 from tokengap.adapters.shared.row_batches import Rows
 
@@ -17,7 +17,9 @@ from tokengap.adapters.shared.row_batches import Rows
 def both_workers(requests: Requests, ctx: Worker, gen: Worker, where: Bools) -> Rows:
     """Requests on two workers whose stamps share a clock."""
     first_ns = ctx.times.first_token_ns
-    delivered = deliveries(first_ns, gen.steps, _there(first_ns) & (gen.steps.sizes > 0))
+    delivered = deliveries(
+        first_ns, gen.steps, is_true(pc.is_valid(first_ns)) & (gen.steps.sizes > 0)
+    )
     has_steps = pa.array(gen.steps.sizes > 0)
     relay = Stage("relay", ctx.times.answer_ns, gen.times.arrival_ns, clock=ctx.clock)
     facts = {
@@ -41,7 +43,7 @@ def both_workers(requests: Requests, ctx: Worker, gen: Worker, where: Bools) -> 
 def prefill_halves(requests: Requests, ctx: Worker, where: Bools) -> Rows:
     """What the first worker alone tells: it makes one token."""
     first_ns = ctx.times.first_token_ns
-    delivered = deliveries(first_ns, no_steps(len(where)), _there(first_ns), tokens=1)
+    delivered = deliveries(first_ns, no_steps(len(where)), is_true(pc.is_valid(first_ns)), tokens=1)
     facts = {
         **_of_engine(ctx),
         **_handed_over(1),
@@ -78,7 +80,7 @@ def single_workers(requests: Requests, worker: Worker, where: Bools) -> Rows:
     """Requests that no other worker is known to have a part in."""
     first_ns = worker.times.first_token_ns
     later = worker.steps.after(first_ns)
-    delivered = deliveries(first_ns, later, _there(first_ns) & later.known)
+    delivered = deliveries(first_ns, later, is_true(pc.is_valid(first_ns)) & later.known)
     facts = {**_of_engine(worker), **_by_step(delivered, worker)}
     stages = worker.prefill_stages()
     return requests.rows(where, facts, stages=stages, lost=later.lost, delivered=delivered)
@@ -108,8 +110,3 @@ def _by_step(delivered: Events, worker: Worker) -> dict[str, Any]:
 
 def _granularity(delivered: Events) -> pa.Array:
     return pc.if_else(pa.array(delivered.observed), "step", None)
-
-
-def _there(column: pa.Array) -> Bools:
-    there: Bools = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    return there

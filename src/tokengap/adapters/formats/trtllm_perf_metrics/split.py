@@ -25,7 +25,7 @@ from tokengap.adapters.formats.trtllm_perf_metrics.rows import (
 )
 from tokengap.adapters.formats.trtllm_perf_metrics.stamps import Stamps
 from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker, worker_of
-from tokengap.adapters.shared.columns import Columns, unless_empty
+from tokengap.adapters.shared.columns import Columns, is_true, unless_empty
 from tokengap.adapters.shared.nested import prefixed
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.shared.stamps import CLOCK_CONTRADICTION, SENTINEL_DROPPED
@@ -112,8 +112,8 @@ def _halves(records: Columns, own: Worker) -> tuple[Bools, Bools]:
     """
     split = own.there & are_split(records)
     times, made_steps = own.times, own.steps.sizes > 0
-    received = _true(pc.or_(pc.is_valid(times.kv_start_ns), pc.is_valid(times.kv_end_ns)))
-    made_one = _true(pc.equal(times.first_token_ns, times.last_token_ns))
+    received = is_true(pc.or_(pc.is_valid(times.kv_start_ns), pc.is_valid(times.kv_end_ns)))
+    made_one = is_true(pc.equal(times.first_token_ns, times.last_token_ns))
     told = own.read_prompt | made_steps
     ctx = split & ~received & (own.read_prompt & ~made_steps | ~told & made_one)
     return ctx, split & (received | made_steps & ~own.read_prompt)
@@ -136,9 +136,3 @@ def _file_ids(
     if not pc.any(unnamed).as_py():
         return {}
     return {"trtllm_request_id": pc.if_else(unnamed, prefixed(f"{clock}:", names), None)}
-
-
-def _true(column: pa.Array) -> Bools:
-    """Where this is so; NULL is not."""
-    found: Bools = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
-    return found

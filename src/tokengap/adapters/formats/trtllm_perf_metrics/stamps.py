@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Ints
-from tokengap.adapters.shared.columns import Columns, unless
+from tokengap.adapters.shared.columns import Columns, is_true, unless
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.seconds import seconds_column
 from tokengap.adapters.shared.sieve import Sieve
@@ -41,4 +41,4 @@ class Stamps:
 
 def _set(seconds: pa.Array) -> tuple[pa.Array, Bools]:
     unset = pc.fill_null(pc.less_equal(seconds, 0), False)
-    return unless(unset, seconds), unset.to_numpy(zero_copy_only=False)
+    return unless(unset, seconds), is_true(unset)

@@ -13,6 +13,7 @@ from msgspec import inspect
 from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code
 from tokengap.adapters.formats.trtllm_perf_metrics.record import Step
 from tokengap.adapters.formats.trtllm_perf_metrics.stamps import Stamps
+from tokengap.adapters.shared.columns import is_true
 from tokengap.adapters.shared.fields import Layout
 
 _STEP: Final = Layout(inspect.type_info(Step))
@@ -124,7 +125,7 @@ def deliveries(first_ns: pa.Array | None, steps: Steps, where: Bools, tokens: in
 
 def _have_hole(numbers: pa.Array, owners: Ints, records: int) -> Bools:
     """Where the steps' own numbers leave one out."""
-    there = pc.is_valid(numbers).to_numpy(zero_copy_only=False)
+    there = is_true(pc.is_valid(numbers))
     of, known = owners[there], numbers.drop_null().to_numpy()
     hole = np.zeros(records, bool)
     hole[of[1:][(of[1:] == of[:-1]) & (known[1:] != known[:-1] + 1)]] = True

@@ -13,7 +13,7 @@ from tokengap.adapters.deliveries import Bools
 from tokengap.adapters.formats.trtllm_perf_metrics.record import Step
 from tokengap.adapters.formats.trtllm_perf_metrics.stamps import Stamps
 from tokengap.adapters.formats.trtllm_perf_metrics.steps import Steps, steps_of
-from tokengap.adapters.shared.columns import Columns, unless_0
+from tokengap.adapters.shared.columns import Columns, is_true, unless_0
 from tokengap.adapters.shared.nested import Stage
 
 
@@ -85,7 +85,7 @@ class Worker:
 def worker_of(part: Columns, name: pa.Array | str | None, clock: str, stamps: Stamps) -> Worker:
     """Read the stamps of one worker; refuses records with a number that is no time."""
     metrics, breakdown = part.part("perf_metrics"), part.part("time_breakdown_metrics")
-    timing, there = metrics.part("timing_metrics"), metrics.there.to_numpy(zero_copy_only=False)
+    timing, there = metrics.part("timing_metrics"), is_true(metrics.there)
     last_token_ns = stamps.ns(timing, "last_token_time")
     steps = steps_of(_lists(breakdown, "step_metrics", there), last_token_ns, stamps)
     times = Times(
@@ -111,7 +111,7 @@ def worker_of(part: Columns, name: pa.Array | str | None, clock: str, stamps: St
 
 def _lists(breakdown: Columns, name: str, there: Bools) -> Sequence[Sequence[Step]]:
     """Steps of each record; none where the worker has no stamps."""
-    told = there & breakdown.there.to_numpy(zero_copy_only=False)
+    told = there & is_true(breakdown.there)
     if not told.any():
         return [()] * len(told)
     lists = breakdown.others(name)
