@@ -169,3 +169,20 @@ def test_a_struct_may_stand_for_what_is_logged(tmp_path: Path) -> None:
     assert decoded.fields.arrays["size"].to_pylist() == [3, 3]
     assert decoded.numbers.tolist() == [1, 4]
     assert [(reject.line, reject.field) for reject in intake.rejects] == [(2, "part"), (3, "id")]
+
+
+class Timed(msgspec.Struct):
+    queued: float
+    dequeued: float | None = None
+
+
+@pytest.mark.parametrize("twice", ["queued", "dequeued"])
+def test_a_key_twice_among_records_whose_keys_are_almost_alike(tmp_path: Path, twice: str) -> None:
+    good = '{"queued": 1.0, "dequeued": 2.0}\n'
+    data = good * 30 + f'{{"{twice}": 1.0, "{twice}": 2.0}}\n' + good * 30
+    records, intake = BulkRecords(Timed, Timed), Intake("t", "a")
+    source = source_of(tmp_path, data.encode())
+    (piece,) = pieces_of_lines(source)
+    found = records.decode(piece, source, intake)
+    assert found.numbers.tolist() == [at for at in range(1, 62) if at != 31]
+    assert [(reject.line, reject.field) for reject in intake.rejects] == [(31, twice)]

@@ -7,7 +7,6 @@ fewer and fewer records are tried, and the last few are decoded one by one.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec import inspect
 from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared.fields import Fields, Layout
-from tokengap.adapters.shared.keys import Shapes, rests
+from tokengap.adapters.shared.keys import Shapes, keys_to_find, rests
 from tokengap.adapters.shared.lines import LineError, may_repeat_a_key
 from tokengap.adapters.shared.places import number_of
 from tokengap.adapters.shared.record_files import Item, Piece
@@ -31,6 +30,8 @@ SINGLY: Final = 16
 
 _PARTS: Final = 16
 _REMEMBERED: Final = 4096
+_ALIKE: Final = 8
+"""So many lines that leave the same rest are worth a closer look at one of them."""
 _BREAK: Final = b"\n"
 
 
@@ -108,8 +109,12 @@ class BulkRecords(Generic[T]):
         lines = text.split(_BREAK)
         if any(line and (line[:1] != b"{" or line[-1:] != b"}") for line in lines):
             return True
-        suspects = compress(lines, [rest in unsure for rest in left])
-        return may_repeat_a_key(b"[%b]" % b",".join(suspects))
+        alike: dict[bytes, list[bytes]] = {rest: [] for rest in unsure}
+        for line, rest in zip(lines, left, strict=False):
+            if rest in alike:
+                alike[rest].append(line)
+        suspects = [line for some in alike.values() for line in _suspects(some)]
+        return bool(suspects) and may_repeat_a_key(b"[%b]" % b",".join(suspects))
 
     def _narrow(
         self, items: Sequence[Item], source: Source, intake: Intake
@@ -137,3 +142,9 @@ class BulkRecords(Generic[T]):
                 intake.reject(source, place, error.reason, error.field, error.value)
             else:
                 yield place, struct
+
+
+def _suspects(alike: Sequence[bytes]) -> Sequence[bytes]:
+    """Lines that may have a key twice, of some that leave the same rest."""
+    keys = keys_to_find(alike[0]) if len(alike) >= _ALIKE else None
+    return alike if keys is None else [ln for ln in alike if not all(key in ln for key in keys)]

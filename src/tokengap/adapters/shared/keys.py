@@ -3,7 +3,8 @@
 Most records of a log are alike but for their numbers and ids. Where the rest of two records is the
 same, so are the quotes, braces and colons in it, and their keys pair off, object by object. If the
 keys of each object differ even without the characters that were left out, they differ in every
-record that leaves the same rest. That is looked at once and remembered.
+record that leaves the same rest. That is looked at once and remembered. Of keys that do not differ
+without them, such as "queued" and "dequeued", a record has to be asked whether it has each.
 
 Where a text has an escape, none of this holds: it may lose a letter with the ids, and then hide
 where the text ends.
@@ -21,7 +22,7 @@ _NUMBERS_AND_IDS: Final = b"0123456789abcdefABCDEF+-., \t\r\n"
 _IN_A_LINE: Final = _NUMBERS_AND_IDS.replace(b"\n", b"")
 _ESCAPED: Final = re.compile(rb"\\.[^\"\\]*+(?:\\.[^\"\\]*+)*+", re.DOTALL)
 _IS_KEY: Final = re.compile(rb'"\s*:')
-_TOKEN: Final = re.compile(rb'"([^"]*+)"(:?)|[{}]')
+_TOKEN: Final = re.compile(rb'"([^"]*+)"\s*(:?)|[{}]')
 
 _REMEMBERED: Final = 1024
 _NEW: Final = 64
@@ -96,6 +97,33 @@ def _keys_differ(rest: bytes) -> bool:
                 return False
             objects.pop()
     return not objects
+
+
+def keys_to_find(line: bytes) -> tuple[bytes, ...] | None:
+    """Return those keys of a record, as written, that differ only in what a rest leaves out.
+
+    Each is in it once. Where a record that leaves the same rest has all of them too, it has each of
+    them once, for it has as many keys: so it has no key twice. None if that cannot be said.
+    """
+    text = _without_escapes(line)
+    if b"\\" in text:
+        return None
+    keys: list[tuple[bytes, bytes]] = []
+    objects: list[set[bytes]] = []
+    alike: set[bytes] = set()
+    for token in _TOKEN.finditer(text):
+        if token[2]:
+            rest = token[1].translate(None, _NUMBERS_AND_IDS)
+            keys.append((token[1], rest))
+            if rest in objects[-1]:
+                alike.add(rest)
+            objects[-1].add(rest)
+        elif token[0] == b"{":
+            objects.append(set())
+        elif token[0] == b"}":
+            objects.pop()
+    found = [key for key, rest in keys if rest in alike]
+    return tuple(b'"%b":' % key for key in found) if len(set(found)) == len(found) else None
 
 
 class _Object(dict[str, Any]):
