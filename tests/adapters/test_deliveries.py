@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokengap.adapters.deliveries import Events, count_source_code, derive
+from tokengap.adapters.shared.nested import note_lists
 from tokengap.schema import COUNT_SOURCES
 
 MS = 1_000_000
@@ -41,7 +42,7 @@ def derived(cases: list[Case]) -> list[dict[str, Any]]:
             streamed=np.array([c.streamed for c in cases], bool),
         )
     )
-    table = pa.table({**columns, "quality": pa.array(notes, pa.list_(pa.string()))})
+    table = pa.table({**columns, "quality": note_lists(notes, len(cases))})
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
@@ -146,7 +147,7 @@ def test_deliveries_that_are_not_known_are_null_and_none_is_empty() -> None:
 def test_a_body_that_was_not_streamed_has_no_count_of_its_own() -> None:
     assert one(Case([50], streamed=False))["output_tokens"] is None
     row = one(Case([50], streamed=False, total=12, total_source="usage"))
-    assert (row["output_tokens"], row["gaps_ns"], row["quality"]) == (12, [], [])
+    assert (row["output_tokens"], row["gaps_ns"], row["quality"]) == (12, [], ["not_streamed"])
 
 
 def test_a_clock_that_steps_back_leaves_a_negative_gap() -> None:

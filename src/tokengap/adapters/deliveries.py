@@ -82,18 +82,8 @@ def running_times(first_ns: Ints, gaps_ns: Ints, gap_counts: Ints) -> Ints:
     return times_ns
 
 
-def derive(events: Events) -> tuple[dict[str, pa.Array], list[list[str]]]:
-    """Columns of `streams` that follow from the events, and quality notes per stream."""
-    columns, notes = derive_columns(events)
-    flagged: list[list[str]] = [[] for _ in events.streamed]
-    for note, where in notes.items():
-        for stream in np.flatnonzero(where).tolist():
-            flagged[stream].append(note)
-    return columns, flagged
-
-
-def derive_columns(events: Events) -> tuple[dict[str, pa.Array], dict[str, Bools]]:
-    """Do as `derive`, but give each quality note with the streams that it is true of."""
+def derive(events: Events) -> tuple[dict[str, pa.Array], dict[str, Bools]]:
+    """Columns of `streams` that follow from the events, and of which streams each note is true."""
     sizes = np.diff(events.offsets)
     starts, delivery_offsets = _merge(events)
     deliveries = np.diff(delivery_offsets)
@@ -124,6 +114,7 @@ def derive_columns(events: Events) -> tuple[dict[str, pa.Array], dict[str, Bools
         "coalesced_reads": tiny > COALESCED_SHARE * gap_counts,
         "count_mismatch": mismatch,
         "tokens_are_events": only_events,
+        "not_streamed": ~events.streamed,
     }
     granularity = np.where(one_each & ~only_events & (sizes > 0), _TOKEN, _CHUNK)
     granularity[~events.observed] = _AGGREGATE

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokengap.adapters.deliveries import Events, Ints, count_source_code, derive
+from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive
+from tokengap.adapters.shared.nested import note_lists
 from tokengap.schema import STAGES, STREAMS
 
 BATCH_EVENTS: Final = 1 << 20
@@ -94,8 +95,7 @@ def record_batches(streams: Iterable[Stream], trace: str) -> Iterator[pa.RecordB
 
 
 def _batch(streams: list[Stream], trace: str) -> pa.RecordBatch:
-    notes = [stream.quality for stream in streams]
-    return assemble(fact_arrays(streams, trace), _events(streams), notes)
+    return assemble(fact_arrays(streams, trace), _events(streams), notes_of(streams))
 
 
 def stage(
@@ -143,6 +143,15 @@ def fact_arrays(streams: Sequence[Stream], trace: str) -> dict[str, pa.Array]:
         "reported": _entries("reported", facts.pop("reported")),
     }
     return nested | {n: pa.array(values, STREAMS.field(n).type) for n, values in facts.items()}
+
+
+def notes_of(streams: Sequence[Stream]) -> dict[str, Bools]:
+    """Of which streams each quality note is true."""
+    where: dict[str, Bools] = {}
+    for at, stream in enumerate(streams):
+        for note in stream.quality:
+            where.setdefault(note, np.zeros(len(streams), bool))[at] = True
+    return where
 
 
 def _offsets(items: Sequence[Sized]) -> pa.Array:
@@ -213,22 +222,20 @@ def _flat(parts: Sequence[Sequence[int] | Ints]) -> Ints:
 
 
 def assemble(
-    facts: Mapping[str, pa.Array], events: Events, notes: Sequence[Sequence[str]]
+    facts: Mapping[str, pa.Array], events: Events, notes: Mapping[str, Bools]
 ) -> pa.RecordBatch:
-    """One batch from fact columns, the streams' events, and the adapter's own quality notes."""
+    """One batch from fact columns, the streams' events, and the adapter's own quality notes.
+
+    notes: of which streams each of them is true.
+    """
     columns, derived = derive(events)
-    quality = [
-        sorted({*own, *found, *(() if streamed else ("not_streamed",))})
-        for own, found, streamed in zip(notes, derived, events.streamed.tolist(), strict=True)
-    ]
-    notes_kind = STREAMS.field("quality").type
-    flat = pa.array(list(chain.from_iterable(quality)), notes_kind.value_type)
-    columns["quality"] = pa.ListArray.from_arrays(_offsets(quality), flat, notes_kind)
+    rows = len(events.streamed)
+    found = {name: where | derived.get(name, False) for name, where in notes.items()}
+    columns["quality"] = note_lists(derived | found, rows)
     columns |= {
         name: pc.coalesce(values, columns[name]) if name in columns else values
         for name, values in facts.items()
     }
-    rows = len(notes)
     return pa.RecordBatch.from_arrays(
         [columns.get(f.name, pa.nulls(rows, f.type)) for f in STREAMS], schema=STREAMS
     )

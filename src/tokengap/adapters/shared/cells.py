@@ -141,12 +141,10 @@ def _scaled(column: pa.Array, places: int) -> Cells:
 
 
 def _from_text(column: pa.Array, places: int) -> Cells:
+    if (characters(column) <= ord(" ")).any():  # each cell that fails for it costs a message
+        column = pc.ascii_trim_whitespace(column)
     if _is_whole(column):
-        try:
-            return _times_ten_to(pc.cast(column, pa.int64()), np.zeros(len(column), bool), places)
-        except pa.ArrowInvalid:
-            return _times_ten_to(*cast(pc.ascii_trim_whitespace(column), pa.int64()), places)
-    column = pc.ascii_trim_whitespace(column)
+        return _times_ten_to(*cast(column, pa.int64()), places)
     floats, bad = cast(column, pa.float64())
     cells = _from_floats(floats, places)
     cells = Cells(cells.values, cells.there, cells.bad | bad)

@@ -58,12 +58,8 @@ def batch(
         "source": clocks,
         **facts,
     }
-    noted: list[list[str]] = [[] for _ in range(len(rows))]
-    for note, where in notes.items():
-        for row in where.nonzero()[0].tolist():
-            noted[row].append(note)
     arrays = {name: _array(name, values, len(rows)) for name, values in columns.items()}
-    return assemble(arrays, events, noted)
+    return assemble(arrays, events, notes)
 
 
 def _texts(numbers: Ints) -> pa.Array:

@@ -137,7 +137,7 @@ def mark_lists(marks: Mapping[str, pa.Array], rows: int) -> pa.Array:
 def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
     """The column `quality` of `streams`, from the rows that each note is true of."""
     kind = STREAMS.field("quality").type
-    names = sorted(notes)
+    names = sorted(name for name, where in notes.items() if where.any())
     order, offsets = _by_row([notes[name] for name in names], rows)
     entries = pa.array(names, pa.string()).take(pa.array(order // max(rows, 1)))
     return pa.ListArray.from_arrays(offsets, entries, kind)

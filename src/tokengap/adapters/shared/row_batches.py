@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive_columns
+from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive
 from tokengap.adapters.shared.columns import is_true
 from tokengap.adapters.shared.nested import (
     Reported,
@@ -94,11 +94,10 @@ class RowBatches:
     def batch(self, rows: Rows) -> pa.RecordBatch:
         """Return the rows without those that are left out."""
         events = rows.events()
-        derived, notes = derive_columns(events)
+        derived, notes = derive(events)
         notes |= {name: is_true(where) for name, where in rows.notes.items()}
-        notes["not_streamed"] = ~events.streamed
         facts = {**self._facts(rows), **rows.facts}
-        facts["quality"] = note_lists({n: at for n, at in notes.items() if at.any()}, len(rows))
+        facts["quality"] = note_lists(notes, len(rows))
         columns = [self._column(f.name, facts, derived, len(rows)) for f in STREAMS]
         batch = pa.RecordBatch.from_arrays(columns, schema=STREAMS)
         good = rows.good

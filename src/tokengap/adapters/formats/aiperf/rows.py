@@ -66,10 +66,7 @@ def batch(rows: pa.RecordBatch, lines: Ints, source_id: str, trace: str) -> pa.R
     prompts = pc.coalesce(*(column(rows, "metrics", tag, "value") for tag in _PROMPT_TOKENS))
     facts["prompt_tokens"] = pc.cast(prompts, pa.int32())
     lost = answers.lost | ~(ends.answered | ends.refused)
-    notes = [
-        [*(("end_not_seen",) if answered else ()), *(("events_lost",) if unknown else ())]
-        for answered, unknown in zip(ends.answered.tolist(), lost.tolist(), strict=True)
-    ]
+    notes = {"end_not_seen": ends.answered, "events_lost": lost}
     return assemble(facts, _events(rows, ends, answers), notes)
 
 

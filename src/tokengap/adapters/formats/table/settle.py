@@ -1,6 +1,6 @@
 """Streams from sorted rows of tokens and other events, and from what is said of each request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -106,7 +106,7 @@ class Settler:
         if self.mapping.columns.status is None:
             found["status"] = marks.statuses(count, ends_logged=self.ends_logged)
             notes["end_not_seen"] = np.full(count, not self.ends_logged)
-        return assemble(found, self._events(requests, settled, sizes), noted(notes, count))
+        return assemble(found, self._events(requests, settled, sizes), notes)
 
     def _events(self, requests: Requests, tokens: Tokens, sizes: Ints) -> Events:
         source = count_source_code(self.mapping.total_source)
@@ -146,8 +146,3 @@ class Settler:
     def _index_column(self) -> str:
         cell = self.mapping.columns.index
         return "index" if cell is None else cell.column or "index"
-
-
-def noted(notes: Mapping[str, Bools], count: int) -> list[list[str]]:
-    """Of each stream the notes that are true of it."""
-    return [[note for note, of in notes.items() if of[stream]] for stream in range(count)]

@@ -112,11 +112,11 @@ class Values:
         cells = self.count("output_tokens", cell)
         return np.where(cells.there, cells.values, -1)
 
-    def notes(self, rows: Bools) -> list[list[str]]:
-        """Quality notes of the marked rows."""
+    def notes(self, rows: Bools) -> dict[str, Bools]:
+        """Of which of the marked rows each quality note is true."""
+        dropped = self.dropped[rows]
         unseen = self.map.holds_tokens and self.map.columns.status is None
-        same = ["end_not_seen"] if unseen else []
-        return [[SENTINEL_NOTE, *same] if dropped else same for dropped in self.dropped[rows]]
+        return {SENTINEL_NOTE: dropped, "end_not_seen": np.full_like(dropped, unseen)}
 
     def column(self, cell: Cell) -> pa.Array:
         """What the table has; the constant for all rows, or NULL for an optional column."""

@@ -19,7 +19,7 @@ from tokengap.adapters.formats.tokengap.said import (
     on_one_clock,
     on_one_vantage,
 )
-from tokengap.adapters.rows import Stream, assemble, fact_arrays
+from tokengap.adapters.rows import Stream, assemble, fact_arrays, notes_of
 from tokengap.schema import VANTAGES
 
 
@@ -56,7 +56,7 @@ def streams_batch(call: Call, tables: tuple[pa.Table, pa.Table, pa.Table]) -> pa
     made = [maker.stream(about, runs.get(about.key, NO_TOKENS)) for about in by_stream(good, runs)]
     streams = [stream for stream, _, _ in made]
     events = _events(rows, streams, [seen for _, seen, _ in made], [size for _, _, size in made])
-    return assemble(fact_arrays(streams, call.trace), events, [s.quality for s in streams])
+    return assemble(fact_arrays(streams, call.trace), events, notes_of(streams))
 
 
 @dataclass(frozen=True, slots=True)
