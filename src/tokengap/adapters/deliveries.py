@@ -177,10 +177,13 @@ def _count(
     own = np.where(counted, summed, sizes)
     mismatch = stated & events.observed & events.streamed & (events.totals != own)
 
+    split = use_counts | use_events
     bundled = np.diff(starts, append=len(events.times_ns))
+    if not use_counts.any():
+        return total, source, split, bundled, mismatch
     added = np.add.reduceat(events.counts, starts) if len(starts) else bundled
     by_count = np.repeat(use_counts, np.diff(delivery_offsets))
-    return total, source, use_counts | use_events, np.where(by_count, added, bundled), mismatch
+    return total, source, split, np.where(by_count, added, bundled), mismatch
 
 
 def _names(names: tuple[str, ...], codes: Ints) -> pa.Array:

@@ -166,16 +166,18 @@ def _from_digits(column: pa.Array, places: int) -> Cells:
 
 
 def _times_ten_to(whole: pa.Array, bad: Bools, places: int) -> Cells:
-    there = _numpy(pc.is_valid(whole))
-    values = _numpy(pc.fill_null(whole, 0))
+    there = _there(whole)
+    values = _numpy(pc.fill_null(whole, 0) if whole.null_count else whole)
     most = TIME_LIMIT_NS // 10**places
+    if _within(values, most, -most):
+        return Cells(values * 10**places, there, bad)
     large = (values > most) | (values < -most)
     values = np.where(large, 0, values) * 10**places
     return Cells(values, there & ~large, bad | large)
 
 
 def _from_floats(column: pa.Array, places: int) -> Cells:
-    values = _numpy(pc.fill_null(column, np.nan))
+    values = _numpy(pc.fill_null(column, np.nan) if column.null_count else column)
     there = ~np.isnan(values)
     large = there & ~(np.abs(values) <= TIME_LIMIT_NS / 10**places)
     there &= ~large
@@ -206,10 +208,19 @@ def _is_broken(column: pa.Array, whole: Ints) -> pa.Array:
     return pc.fill_null(pc.not_equal(values, pc.cast(pa.array(whole), pa.float64())), False)
 
 
+def _there(column: pa.Array) -> Bools:
+    """Which cells are not NULL."""
+    return _numpy(pc.is_valid(column)) if column.null_count else np.ones(len(column), bool)
+
+
+def _within(values: Ints, most: int, least: int) -> bool:
+    return not len(values) or bool(values.max() <= most and values.min() >= least)
+
+
 def _limited(cells: Cells, most: int, least: int) -> Cells:
-    beyond = cells.there & ((cells.values > most) | (cells.values < least))
-    if not beyond.any():
+    if _within(cells.values, most, least):
         return cells
+    beyond = cells.there & ((cells.values > most) | (cells.values < least))
     return Cells(np.where(beyond, 0, cells.values), cells.there & ~beyond, cells.bad | beyond)
 
 

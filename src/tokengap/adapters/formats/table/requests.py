@@ -35,9 +35,12 @@ def _batch(plan: Plan, rows: Rows, source: Source, intake: Intake) -> Iterator[p
     tokens, totals = deliveries(values), values.totals()
     values.sieve.report(source, rows.place, intake)
     good = values.sieve.good
-    if good.any():
+    if good.all():
+        yield assemble(found, _events(tokens, totals, plan), values.notes())
+    elif good.any():
         kept = {name: column.filter(pa.array(good)) for name, column in found.items()}
-        yield assemble(kept, _events(tokens.of(good), totals[good], plan), values.notes(good))
+        notes = {note: where[good] for note, where in values.notes().items()}
+        yield assemble(kept, _events(tokens.of(good), totals[good], plan), notes)
 
 
 def _events(tokens: Deliveries, totals: Ints, plan: Plan) -> Events:

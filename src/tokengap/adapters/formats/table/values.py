@@ -112,11 +112,10 @@ class Values:
         cells = self.count("output_tokens", cell)
         return np.where(cells.there, cells.values, -1)
 
-    def notes(self, rows: Bools) -> dict[str, Bools]:
-        """Of which of the marked rows each quality note is true."""
-        dropped = self.dropped[rows]
+    def notes(self) -> dict[str, Bools]:
+        """Of which rows each quality note is true."""
         unseen = self.map.holds_tokens and self.map.columns.status is None
-        return {SENTINEL_NOTE: dropped, "end_not_seen": np.full_like(dropped, unseen)}
+        return {SENTINEL_NOTE: self.dropped, "end_not_seen": np.full(self.size, unseen)}
 
     def column(self, cell: Cell) -> pa.Array:
         """What the table has; the constant for all rows, or NULL for an optional column."""
