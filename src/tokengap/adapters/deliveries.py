@@ -188,7 +188,8 @@ def _count(
 
 def _names(names: tuple[str, ...], codes: Ints) -> pa.Array:
     """The names at these places; NULL where a place is negative."""
-    return pa.array(names, pa.string()).take(pa.array(codes, pa.int64(), mask=codes < 0))
+    which = pa.array(codes, pa.int32(), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(which, pa.array(names, pa.string())).dictionary_decode()
 
 
 def _lists(values: npt.NDArray[Any], offsets: Ints, null: Bools, name: str) -> pa.Array:

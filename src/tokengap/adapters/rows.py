@@ -237,5 +237,6 @@ def assemble(
         for name, values in facts.items()
     }
     return pa.RecordBatch.from_arrays(
-        [columns.get(f.name, pa.nulls(rows, f.type)) for f in STREAMS], schema=STREAMS
+        [columns[f.name] if f.name in columns else pa.nulls(rows, f.type) for f in STREAMS],
+        schema=STREAMS,
     )

@@ -75,7 +75,8 @@ def texts(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type):
         raise TypeError(f"it holds {column.type}, and text is expected")
     text = pc.cast(column, pa.string())
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    empty = pc.equal(text, "")
+    return pc.if_else(empty, pa.scalar(None, pa.string()), text) if pc.any(empty).as_py() else text
 
 
 def plain(column: pa.Array) -> pa.Array:

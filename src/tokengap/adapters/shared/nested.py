@@ -21,6 +21,21 @@ def same(name: str, value: object, rows: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind)).dictionary_decode()
 
 
+class Constants:
+    """Columns of `streams` with one value in all rows, kept for the next rows: about as many."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[object, pa.Array]] = {}
+
+    def column(self, name: str, value: object, rows: int) -> pa.Array:
+        """The column `name` of so many rows."""
+        kept, column = self._kept.get(name, (None, None))
+        if column is None or kept != value or len(column) < rows:
+            column = same(name, value, rows + rows // 4)
+            self._kept[name] = value, column
+        return column.slice(0, rows)
+
+
 def prefixed(prefix: str, texts: pa.Array) -> pa.Array:
     """The texts with another one before them."""
     return pc.utf8_replace_slice(texts, 0, 0, prefix)
@@ -43,9 +58,8 @@ def text_maps(name: str, columns: Mapping[str, pa.Array], rows: int) -> pa.Array
     kind = STREAMS.field(name).type
     valid = [pc.is_valid(c).to_numpy(zero_copy_only=False) for c in columns.values()]
     order, offsets = _by_row(valid, rows)
-    keys = pa.array(list(columns), pa.string()).take(pa.array(order // max(rows, 1)))
-    values = pa.concat_arrays([pa.array([], pa.string()), *columns.values()])
-    return pa.MapArray.from_arrays(offsets, keys, values.take(pa.array(order)), kind)
+    keys = named(list(columns), pa.array(order // max(rows, 1)))
+    return pa.MapArray.from_arrays(offsets, keys, _taken(list(columns.values()), order), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +85,9 @@ def reported_lists(found: Sequence[Reported], rows: int, *, empty: bool = False)
     which = pa.array(order // max(rows, 1))
     values = np.concatenate([np.zeros(0, np.int64), *(each.cells.values for each in found)])
     entries = [
-        pa.array([each.metric for each in found], pa.string()).take(which),
+        named([each.metric for each in found], which),
         pa.array(values[order]),
-        pa.array([each.formula for each in found], pa.string()).take(which),
+        named([each.formula for each in found], which),
     ]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
     none = None if empty else pa.array(np.diff(offsets.to_numpy()) == 0)
@@ -112,7 +126,7 @@ def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
     start, end, duration = (pa.concat_arrays(parts).take(at) for parts in (starts, ends, lasted))
     unplaced = pc.is_null(start).to_numpy(zero_copy_only=False)
     entries = [
-        _named([each.name for each in found], pa.array(which)),
+        named([each.name for each in found], pa.array(which)),
         start,
         end,
         duration,
@@ -129,7 +143,7 @@ def mark_lists(marks: Mapping[str, pa.Array], rows: int) -> pa.Array:
     valid = [pc.is_valid(c).to_numpy(zero_copy_only=False) for c in marks.values()]
     order, offsets = _by_row(valid, rows)
     times = pa.concat_arrays([pa.array([], pa.int64()), *marks.values()]).take(pa.array(order))
-    names = _named(list(marks), pa.array(order // max(rows, 1)))
+    names = named(list(marks), pa.array(order // max(rows, 1)))
     structs = pa.StructArray.from_arrays([names, times], fields=list(kind.value_type))
     return pa.ListArray.from_arrays(offsets, structs, kind)
 
@@ -139,7 +153,7 @@ def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
     kind = STREAMS.field("quality").type
     names = sorted(name for name, where in notes.items() if where.any())
     order, offsets = _by_row([notes[name] for name in names], rows)
-    entries = pa.array(names, pa.string()).take(pa.array(order // max(rows, 1)))
+    entries = named(names, pa.array(order // max(rows, 1)))
     return pa.ListArray.from_arrays(offsets, entries, kind)
 
 
@@ -152,17 +166,29 @@ def _texts(
             t if isinstance(t, pa.Array) else pa.array([t] * rows, pa.string()) for t in found
         ]
         return pa.concat_arrays(columns).take(pa.array(order, mask=none))
-    return _named(found, pa.array(order // max(rows, 1), mask=none))
+    return named(found, pa.array(order // max(rows, 1), mask=none))
 
 
-def _named(names: Sequence[str | None], which: pa.Array) -> pa.Array:
+def _taken(columns: Sequence[pa.Array], order: Ints) -> pa.Array:
+    """The text of columns laid end to end, in this order, which is that of the only one's rows."""
+    if len(columns) == 1:
+        return columns[0].drop_null()
+    return pa.concat_arrays([pa.array([], pa.string()), *columns]).take(pa.array(order))
+
+
+def named(names: Sequence[str | None], which: pa.Array) -> pa.Array:
     """The names at these places; NULL where there is no place."""
     return pa.DictionaryArray.from_arrays(which, pa.array(names, pa.string())).dictionary_decode()
 
 
 def _by_row(valid: Sequence[Bools], rows: int) -> tuple[Ints, pa.Array]:
     """Positions of the marked cells of columns laid end to end, row by row, and rows' offsets."""
-    marked = np.array(valid, bool).reshape(len(valid), rows)
-    row, column = np.nonzero(marked.T)
-    offsets = np.concatenate(([0], np.cumsum(marked.sum(axis=0))))
-    return column * rows + row, pa.array(offsets, pa.int32())
+    if len(valid) == 1:
+        order, sizes = np.flatnonzero(valid[0]), valid[0]
+    else:
+        marked = np.array(valid, bool).reshape(len(valid), rows)
+        row, column = np.nonzero(marked.T)
+        order, sizes = column * rows + row, marked.sum(axis=0)
+    offsets = np.zeros(rows + 1, np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return order, pa.array(offsets)

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive
 from tokengap.adapters.shared.columns import is_true
 from tokengap.adapters.shared.nested import (
+    Constants,
     Reported,
     Stage,
     mark_lists,
     note_lists,
     prefixed,
     reported_lists,
-    same,
     stage_lists,
     text_maps,
 )
@@ -89,7 +89,7 @@ class RowBatches:
     def __init__(self, source_id: str, trace: str) -> None:
         self._source_id = source_id
         self._trace = trace
-        self._same: dict[str, tuple[object, pa.Array]] = {}
+        self._constants = Constants()
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
         """Return the rows without those that are left out."""
@@ -129,13 +129,6 @@ class RowBatches:
         value = facts.get(name)
         if value is None and name in derived:
             return derived[name]
-        column = value if isinstance(value, pa.Array) else self._same_in_all(name, value, rows)
+        is_column = isinstance(value, pa.Array)
+        column = value if is_column else self._constants.column(name, value, rows)
         return pc.coalesce(column, derived[name]) if name in derived else column
-
-    def _same_in_all(self, name: str, value: object, rows: int) -> pa.Array:
-        """A column with one value, kept for the next rows, which are about as many."""
-        kept, column = self._same.get(name, (None, None))
-        if column is None or kept != value or len(column) < rows:
-            column = same(name, value, rows + rows // 4)
-            self._same[name] = value, column
-        return column.slice(0, rows)

@@ -1,5 +1,7 @@
 """What a table says of each request besides its tokens, as columns of `streams`."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -10,7 +12,7 @@ from tokengap.adapters.formats.table.mapping import COUNTS, TEXTS, Map
 from tokengap.adapters.formats.table.values import Values
 from tokengap.adapters.shared.cells import Cells
 from tokengap.adapters.shared.lines import COUNT_LIMIT
-from tokengap.adapters.shared.nested import Reported, prefixed, reported_lists, same, text_maps
+from tokengap.adapters.shared.nested import Constants, Reported, prefixed, reported_lists, text_maps
 from tokengap.schema import ORIGINS, STATUSES, STREAMS, TIME_LIMIT_NS
 
 TIME_COLUMNS: Final = {
@@ -20,25 +22,31 @@ TIME_COLUMNS: Final = {
 }  # fmt: skip
 """What the times of a map are called in `streams`."""
 
+Same = Callable[[str, object], pa.Array]
+"""Makes a column, by its name, of one value in all rows."""
 
-def facts(values: Values, numbers: Ints, trace: str, source_id: str) -> dict[str, pa.Array]:
+
+def facts(
+    values: Values, numbers: Ints, trace: str, source_id: str, constants: Constants
+) -> dict[str, pa.Array]:
     """Columns of `streams`, a value per row; refuses rows that hold what cannot be.
 
-    numbers: line or index of each row.
+    numbers: line or index of each row. constants: of the file.
     """
     mapping, columns = values.map, values.map.columns
+    same = partial(constants.column, rows=values.size)
     lines = pc.cast(pa.array(numbers), pa.string())
     found = {
         "request_id": _request_ids(values, lines),
         "source": prefixed(f"{source_id}:", lines),
-        "clock": _clocks(mapping, source_id, lines),
-        "status": _statuses(values),
+        "clock": _clocks(mapping, source_id, lines, same),
+        "status": _statuses(values, same),
         "ids": _maps(values, "ids"),
         "labels": _maps(values, "labels"),
         "reported": _reported(values),
-        "marks": same("marks", [], values.size),
-        "vantage": same("vantage", mapping.vantage, values.size),
-        "clock_kind": same("clock_kind", _clock_kind(mapping), values.size),
+        "marks": same("marks", []),
+        "vantage": same("vantage", mapping.vantage),
+        "clock_kind": same("clock_kind", _clock_kind(mapping)),
     }
     for name in TEXTS:
         if (text := getattr(columns, name)) is not None:
@@ -50,7 +58,7 @@ def facts(values: Values, numbers: Ints, trace: str, source_id: str) -> dict[str
     for name, column_name in TIME_COLUMNS.items():
         if (stamp := values.stamp(name)) is not None:
             found[column_name] = column(column_name, stamp)
-    return found | _filled(values, found, trace)
+    return found | _filled(values, found, trace, same)
 
 
 def column(name: str, cells: Cells) -> pa.Array:
@@ -58,13 +66,15 @@ def column(name: str, cells: Cells) -> pa.Array:
     return pa.array(cells.values, STREAMS.field(name).type, mask=~cells.there)
 
 
-def _filled(values: Values, found: dict[str, pa.Array], trace: str) -> dict[str, pa.Array]:
+def _filled(
+    values: Values, found: dict[str, pa.Array], trace: str, same: Same
+) -> dict[str, pa.Array]:
     """Columns that are never NULL, whatever is mapped, and those that follow from another."""
     filled = {
-        name: pc.fill_null(found[name], 0) if name in found else same(name, 0, values.size)
+        name: pc.fill_null(found[name], 0) if name in found else same(name, 0)
         for name in ("attempt", "choice")
     }
-    traces = same("trace", trace, values.size)
+    traces = same("trace", trace)
     if values.map.columns.trace is not None:
         traces = pc.coalesce(values.text(("columns", "trace"), values.map.columns.trace), traces)
     filled["trace"] = traces
@@ -72,7 +82,7 @@ def _filled(values: Values, found: dict[str, pa.Array], trace: str) -> dict[str,
         known = pc.is_valid(found["last_prefill_token"])
         filled["handoff_source"] = pc.if_else(known, "log", pa.scalar(None, pa.string()))
     if not values.map.holds_tokens:
-        filled["granularity"] = same("granularity", "workload", values.size)
+        filled["granularity"] = same("granularity", "workload")
     return filled
 
 
@@ -86,22 +96,22 @@ def _request_ids(values: Values, lines: pa.Array) -> pa.Array:
     return names
 
 
-def _clocks(mapping: Map, source_id: str, lines: pa.Array) -> pa.Array:
+def _clocks(mapping: Map, source_id: str, lines: pa.Array, same: Same) -> pa.Array:
     """The clock of each row: its own, where nothing but durations is known."""
     if mapping.own_origin is not None:
         return prefixed(f"{source_id}:", lines)
     name = source_id if mapping.clock is None else mapping.clock.id or source_id
-    return same("clock", name, len(lines))
+    return same("clock", name)
 
 
 def _clock_kind(mapping: Map) -> str:
     return "monotonic" if mapping.clock is None else mapping.clock.kind
 
 
-def _statuses(values: Values) -> pa.Array:
+def _statuses(values: Values, same: Same) -> pa.Array:
     cell = values.map.columns.status
     if cell is None:
-        return same("status", "completed", values.size)
+        return same("status", "completed")
     statuses = values.text(("columns", "status"), cell)
     known = pc.is_in(statuses, pa.array(STATUSES)).to_numpy(zero_copy_only=False)
     reason = f"no status ({', '.join(STATUSES)}); say in `values` or `other` what it means"

@@ -77,7 +77,7 @@ class ParquetFile:
         for batch in self._file.iter_batches(BATCH_ROWS, columns=list(wanted)):
             numbers = np.arange(first, first + batch.num_rows)
             columns = {name: batch.column(name) for name in wanted}
-            yield partial(_read_already, Rows(columns, numbers, numbers.tolist().__getitem__))
+            yield partial(_read_already, Rows(columns, numbers, first.__add__))
             first += batch.num_rows
 
 

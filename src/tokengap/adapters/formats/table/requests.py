@@ -13,6 +13,7 @@ from tokengap.adapters.formats.table.token_lists import Deliveries, deliveries
 from tokengap.adapters.formats.table.values import Values
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.rows import assemble
+from tokengap.adapters.shared.nested import Constants
 from tokengap.adapters.shared.threads import read_in_order
 from tokengap.adapters.source import Source
 
@@ -21,17 +22,20 @@ def request_batches(
     plan: Plan, pieces: Iterator[Piece], source: Source, intake: Intake
 ) -> Iterator[pa.RecordBatch]:
     """One row of `streams` per row of the table; bad ones go to `intake`."""
+    constants = Constants()
 
     def read(piece: Piece, intake: Intake) -> Iterator[pa.RecordBatch]:
         for rows in piece(intake):
-            yield from _batch(plan, rows, source, intake)
+            yield from _batch(plan, rows, source, intake, constants)
 
     return read_in_order(read, pieces, intake)
 
 
-def _batch(plan: Plan, rows: Rows, source: Source, intake: Intake) -> Iterator[pa.RecordBatch]:
+def _batch(
+    plan: Plan, rows: Rows, source: Source, intake: Intake, constants: Constants
+) -> Iterator[pa.RecordBatch]:
     values = Values(plan, rows, source)
-    found = facts(values, rows.numbers, intake.trace, intake.source_id(source))
+    found = facts(values, rows.numbers, intake.trace, intake.source_id(source), constants)
     tokens, totals = deliveries(values), values.totals()
     values.sieve.report(source, rows.place, intake)
     good = values.sieve.good

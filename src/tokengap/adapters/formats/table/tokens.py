@@ -24,6 +24,7 @@ from tokengap.adapters.formats.table.token_rows import (
 )
 from tokengap.adapters.formats.table.values import Values
 from tokengap.adapters.interface import Intake
+from tokengap.adapters.shared.nested import Constants
 from tokengap.adapters.shared.spill import GROUP, Spill
 from tokengap.adapters.shared.threads import read_in_order
 from tokengap.adapters.source import Source
@@ -59,6 +60,7 @@ class _Gathered:
         self._numbers: dict[str, int] = {}
         self._requests: list[Requests] = []
         self._ends_logged = False
+        self._constants = Constants()
 
     def add(self, some: TokenRows) -> None:
         """Put rows aside; those that cannot stand for their request go to `intake`."""
@@ -93,7 +95,7 @@ class _Gathered:
         )
         values = Values(self._plan, rows, self._source)
         source_id = self._intake.source_id(self._source)
-        found = facts(values, rows.numbers, self._intake.trace, source_id)
+        found = facts(values, rows.numbers, self._intake.trace, source_id, self._constants)
         totals = values.totals()
         values.sieve.report(self._source, rows.place, self._intake)
         good = values.sieve.good

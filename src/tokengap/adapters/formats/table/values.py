@@ -22,6 +22,7 @@ from tokengap.adapters.formats.table.mapping import (
 from tokengap.adapters.formats.table.parse import Plan
 from tokengap.adapters.shared.cells import PLACES, Cells, counts, plain, texts, times
 from tokengap.adapters.shared.lines import COUNT_LIMIT
+from tokengap.adapters.shared.nested import named
 from tokengap.adapters.shared.sieve import Sieve
 from tokengap.adapters.source import Source
 from tokengap.errors import InputError
@@ -54,11 +55,13 @@ class Values:
         found = self._without_words(self.typed(cell, place, lambda: texts(column)), cell)
         if not (cell.values or cell.other):
             return found
-        known = pa.array(list(cell.values), pa.string())
-        meanings = pa.array(list(cell.values.values()), pa.string())
-        position = pc.index_in(found, known)
-        other = pc.if_else(pc.is_valid(found), cell.other, None) if cell.other else found
-        return pc.coalesce(meanings.take(position), other)
+        words = [*cell.values.values(), cell.other]
+        position = pc.index_in(found, pa.array(list(cell.values), pa.string()))
+        if cell.other:
+            unknown = pc.and_(pc.is_null(position), pc.is_valid(found))
+            position = pc.if_else(unknown, pa.scalar(len(cell.values), position.type), position)
+        meant = named(words, position)
+        return meant if cell.other else pc.coalesce(meant, found)
 
     def count(self, name: str, cell: Count, limit: int = COUNT_LIMIT) -> Cells:
         """Whole numbers from 0 to `limit`; refuses rows that have others."""
