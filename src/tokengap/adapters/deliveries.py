@@ -56,9 +56,12 @@ class Events:
 
 def _per_stream(values: npt.NDArray[Any], offsets: Ints) -> Ints:
     """Sums of `values` over each stream, empty streams included."""
-    some = np.diff(offsets) > 0
+    sizes = np.diff(offsets)
+    if values.dtype == bool and values.all():
+        return sizes
+    some = sizes > 0
     sums = np.zeros(len(some), np.int64)
-    if len(values):
+    if values.any():
         sums[some] = np.add.reduceat(values, offsets[:-1][some], dtype=np.int64)
     return sums
 
@@ -95,7 +98,7 @@ def derive(events: Events) -> tuple[dict[str, pa.Array], dict[str, Bools]]:
     times = events.times_ns[starts]
     follows = np.ones(len(times), dtype=bool)
     follows[delivery_offsets[:-1][deliveries > 0]] = False
-    gaps = np.diff(times, prepend=0)[follows]
+    gaps = np.diff(times)[follows[1:]]
     gap_counts = np.maximum(deliveries - 1, 0)
     gap_offsets = _offsets(gap_counts)
     has_gap = gap_counts > 0

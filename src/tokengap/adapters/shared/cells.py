@@ -179,10 +179,13 @@ def _times_ten_to(whole: pa.Array, bad: Bools, places: int) -> Cells:
 
 def _from_floats(column: pa.Array, places: int) -> Cells:
     values = _numpy(pc.fill_null(column, np.nan) if column.null_count else column)
-    there = ~np.isnan(values)
-    large = there & ~(np.abs(values) <= TIME_LIMIT_NS / 10**places)
-    there &= ~large
-    values = np.where(there, values, 0.0)
+    most = TIME_LIMIT_NS / 10**places
+    there, large = np.ones(len(values), bool), np.zeros(len(values), bool)
+    if not _within(values, most, -most):  # as where one is NaN
+        there = ~np.isnan(values)
+        large = there & ~(np.abs(values) <= most)
+        there &= ~large
+        values = np.where(there, values, 0.0)
     # Multiplied as it is, a double that is full of digits would be rounded twice.
     whole = np.trunc(values)
     part = np.rint((values - whole) * 10.0**places)
@@ -214,7 +217,7 @@ def _there(column: pa.Array) -> Bools:
     return _numpy(pc.is_valid(column)) if column.null_count else np.ones(len(column), bool)
 
 
-def _within(values: Ints, most: int, least: int) -> bool:
+def _within(values: npt.NDArray[Any], most: float, least: float) -> bool:
     return not len(values) or bool(values.max() <= most and values.min() >= least)
 
 

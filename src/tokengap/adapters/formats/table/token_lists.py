@@ -41,14 +41,15 @@ def deliveries(values: Values) -> Deliveries:
     columns = values.map.columns
     if columns.token_times is not None:
         times_ns, offsets, observed = _elements(values, "token_times", columns.token_times)
-        times_ns += np.repeat(_start(values, columns.token_times, offsets), np.diff(offsets))
+        start = _start(values, columns.token_times, offsets)
+        times_ns = times_ns + np.repeat(start, np.diff(offsets))
     elif columns.gaps is not None:
         gaps_ns, offsets, observed = _elements(values, "gaps", columns.gaps)
         start = _start(values, columns.gaps, offsets)
         if columns.gaps.since == FIRST:
             gaps_ns, offsets = _with_first(values, gaps_ns, offsets, observed)
         _refuse_long(values, columns.gaps, gaps_ns, offsets)
-        times_ns = _running(gaps_ns, offsets) + np.repeat(start, np.diff(offsets))
+        times_ns = _running(start, gaps_ns, offsets)
     else:
         times_ns, offsets = np.zeros(0, np.int64), np.zeros(values.size + 1, np.int64)
         observed = np.zeros(values.size, bool)
@@ -63,7 +64,7 @@ def _elements(values: Values, name: str, cell: Times | Gaps) -> tuple[Ints, Ints
     cells = values.in_ns(flat, place, cell)
     bad = in_rows(cells.bad | ~cells.there, offsets)
     values.sieve.refuse(bad, f"list of times in {cell.unit} expected", cell.column or name, column)
-    return cells.values.copy(), offsets, there
+    return cells.values, offsets, there
 
 
 def _start(values: Values, cell: Times | Gaps, offsets: Ints) -> Ints:
@@ -94,10 +95,12 @@ def _refuse_long(values: Values, cell: Gaps, gaps_ns: Ints, offsets: Ints) -> No
     values.sieve.refuse(long, "gaps add up to more than a century", cell.column or "gaps")
 
 
-def _running(steps: Ints, offsets: Ints) -> Ints:
-    """Sums within each row, up to each element; whole ones wrap and still differ rightly."""
-    total = np.concatenate(([0], np.cumsum(steps)))
-    sums: Ints = total[1:] - np.repeat(total[offsets[:-1]], np.diff(offsets))
+def _running(start: Ints, steps: Ints, offsets: Ints) -> Ints:
+    """Sums within each row, up to each element; those of all rows wrap and still differ rightly."""
+    total = np.zeros(len(steps) + 1, np.int64)
+    np.cumsum(steps, out=total[1:])
+    sums = total[1:]
+    sums += np.repeat(start - total[offsets[:-1]], np.diff(offsets))
     return sums
 
 
