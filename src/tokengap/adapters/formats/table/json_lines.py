@@ -3,7 +3,7 @@
 A whole number keeps all its digits; one with a fraction is a double, as it was when it was written.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from tokengap.adapters.formats.table.files import Piece, Rows
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared.json_blocks import Chunk, chunks, rows_of
+from tokengap.adapters.shared.json_columns import column
 from tokengap.adapters.shared.lines import LineError, decode
 from tokengap.adapters.source import Block, Line, Source
 from tokengap.errors import InputError
@@ -52,17 +53,19 @@ class JsonFile:
 
     def pieces(self, wanted: Sequence[str]) -> Iterator[Piece]:
         """Some lines each; lines that are no object, or repeat a wanted key, are rejected."""
-        keys = _Keys({n: [n] if n in self._keys else n.split(".") for n in wanted})
-        schema = _schema(wanted, self._first) if self._keys.issuperset(wanted) else None
-        for block in self._source.blocks():
-            yield partial(self._rows, block, keys, schema)
+        paths = {n: [n] if n in self._keys else n.split(".") for n in wanted}
+        keys, schema = _Keys(paths), _schema(list(paths.values()), self._first)
+        for block in map(_without_mark, self._source.blocks()):
+            if schema is None:
+                yield partial(self._singly, block.lines(), keys)
+            else:
+                yield partial(self._rows, block, keys, partial(_in_bulk, schema, paths))
 
     def _rows(
-        self, block: Block, keys: "_Keys", schema: pa.Schema | None, intake: Intake
-    ) -> Iterator[Rows]:
-        if block.offset == 0:
-            block = replace(block, data=block.data.removeprefix(_BOM))
-        for chunk in chunks(block, partial(_in_bulk, schema)):
+        self, block: Block, keys: "_Keys", parse: Callable[[bytes], pa.RecordBatch | None],
+        intake: Intake,
+    ) -> Iterator[Rows]:  # fmt: skip
+        for chunk in chunks(block, parse):
             if chunk.rows is None:
                 yield from self._singly(chunk.block.lines(), keys, intake)
             else:
@@ -120,10 +123,7 @@ class _Keys:
         """A column for each name."""
         found = {}
         for name, (key, *path) in self._paths.items():
-            values = list(map(self._take[key], records))
-            for step in path:
-                values = [v.get(step) if isinstance(v, dict) else None for v in values]
-            found[name] = _array(values)
+            found[name] = _array([_at(self._take[key](record), path) for record in records])
         return found
 
 
@@ -151,26 +151,56 @@ def _text(value: Any) -> str | None:
     return str(value) if type(value) is int else msgspec.json.encode(value).decode()
 
 
-def _schema(names: Sequence[str], objects: Sequence[Mapping[str, Any]]) -> pa.Schema:
-    """Types of keys, by the values that some lines have."""
-    return pa.schema({name: _kind([each.get(name) for each in objects]) for name in names})
+def _at(value: Any, path: Sequence[str]) -> Any:
+    """What is at a path of keys; None if something on the way is no object."""
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
-def _in_bulk(schema: pa.Schema | None, data: bytes) -> pa.RecordBatch | None:
+def _schema(paths: Iterable[Sequence[str]], objects: Sequence[Any]) -> pa.Schema | None:
+    """Types of what is at the paths, by some lines; None if a path goes on where another ends."""
+    leaves = {tuple(path): _kind([_at(each, path) for each in objects]) for path in paths}
+    inner = (path[:size] for path in leaves for size in range(1, len(path)))
+    return None if any(path in leaves for path in inner) else pa.schema(_fields(leaves))
+
+
+def _fields(leaves: Mapping[tuple[str, ...], pa.DataType]) -> list[pa.Field]:
+    """Fields of an object; those that hold objects themselves are structs."""
+    found: dict[str, dict[tuple[str, ...], pa.DataType]] = {}
+    for (key, *path), kind in leaves.items():
+        found.setdefault(key, {})[tuple(path)] = kind
+    return [
+        pa.field(key, below[()] if () in below else pa.struct(_fields(below)))
+        for key, below in found.items()
+    ]
+
+
+def _in_bulk(
+    schema: pa.Schema, paths: Mapping[str, Sequence[str]], data: bytes
+) -> pa.RecordBatch | None:
     """One row for each line; None where a value may not be what the schema says."""
-    rows = None if schema is None else rows_of(data, schema, "ignore")
-    if rows is not None and any(_may_be_whole(column) for column in rows.columns):
+    rows = rows_of(data, schema, "ignore")
+    if rows is None:
         return None
-    return rows
+    columns = [column(rows, *path) for path in paths.values()]
+    if any(map(_may_be_whole, columns)):
+        return None
+    return pa.RecordBatch.from_arrays(columns, list(paths))
 
 
-def _may_be_whole(column: pa.Array) -> bool:
+def _may_be_whole(values: pa.Array) -> bool:
     """Whether it holds doubles that may have been whole numbers with other digits."""
-    if pa.types.is_list(column.type):
-        return _may_be_whole(column.flatten())
-    if not pa.types.is_floating(column.type):
+    if pa.types.is_list(values.type):
+        return _may_be_whole(values.flatten())
+    if not pa.types.is_floating(values.type):
         return False
-    return bool(pc.any(pc.greater_equal(pc.abs(column), _EXACT)).as_py())
+    return bool(pc.any(pc.greater_equal(pc.abs(values), _EXACT)).as_py())
+
+
+def _without_mark(block: Block) -> Block:
+    """The block without the mark of the byte order, which may begin a file."""
+    return block if block.offset else replace(block, data=block.data.removeprefix(_BOM))
 
 
 def _line(chunk: Chunk, row: int) -> Line:
