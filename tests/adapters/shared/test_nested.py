@@ -3,6 +3,7 @@ import pytest
 
 from tokengap.adapters.rows import stage
 from tokengap.adapters.shared.nested import (
+    Constants,
     Reported,
     Stage,
     by_value,
@@ -76,3 +77,14 @@ def test_texts_made_of_texts() -> None:
     texts = pa.array(["a", None, "b", "a"])
     assert suffixed(texts, "-p").to_pylist() == ["a-p", None, "b-p", "a-p"]
     assert by_value(texts, {"a": "A", "b": None}.get).to_pylist() == ["A", None, None, "A"]
+
+
+@pytest.mark.parametrize(("name", "values"), [("trace", ["a", None, "b"]), ("marks", [[], None])])
+def test_a_constant_column_has_the_value_and_the_rows_asked_for(
+    name: str, values: list[object]
+) -> None:
+    constants = Constants()
+    for value in (*values, *values):
+        for rows in (4, 5, 2, 0, 9):
+            column = constants.column(name, value, rows)
+            assert (column.type, column.to_pylist()) == (STREAMS.field(name).type, [value] * rows)

@@ -13,8 +13,8 @@ from tokengap.adapters.interface import Intake
 from tokengap.adapters.source import Line, Source
 
 Read = tuple[dict[str, list[object]], list[int], list[tuple[int, str | None]]]
-NAMES = ("a", "b", "c")
-BEGIN = {"a": 1.5, "b": "x", "c": [0.5]}
+NAMES = ("a", "b", "c", "o.a", "o.p.b")
+BEGIN = {"a": 1.5, "b": "x", "c": [0.5], "o": {"a": 1.5, "p": {"b": "x"}}}
 
 
 def read(folder: Path, lines: list[str]) -> Read:
@@ -44,8 +44,13 @@ VALUES = (
     | st.booleans()
     | st.lists(NUMBERS, max_size=3)
 )
-OBJECTS = st.dictionaries(st.sampled_from([*NAMES, "d"]), VALUES, max_size=4)
-LINES = st.lists(OBJECTS.map(json.dumps) | st.sampled_from(["", "[1]", '{"a": 1, "a": 2}', "{"]))
+FLAT = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), VALUES, max_size=4)
+INNER = st.fixed_dictionaries({}, optional={"a": VALUES, "p": FLAT | VALUES})
+OBJECTS = st.builds(
+    lambda flat, inner: flat | inner, FLAT, st.just({}) | INNER.map(lambda o: {"o": o})
+)
+BROKEN = ("", "[1]", '{"a": 1, "a": 2}', '{"o": {"a": 1, "a": 2}}', '{"o": {}, "o": {}}', "{")
+LINES = st.lists(OBJECTS.map(json.dumps) | st.sampled_from(BROKEN))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -79,3 +84,12 @@ def test_whole_numbers_keep_their_digits_beside_others(tmp_path: Path) -> None:
     columns, _, _ = read(tmp_path, [json.dumps(BEGIN), json.dumps({"a": large, "c": [large]})])
     assert columns["a"] == ["1.5", str(large)]
     assert columns["c"] == [["0.5"], [str(large)]]
+
+
+def test_an_object_and_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"o": {"a": 1}}\n{"o": null}\n{"o": {"a": 2}}\n', "utf-8")
+    (piece,) = JsonFile(Source(str(path), path)).pieces(["o", "o.a"])
+    (rows,) = piece(Intake("t", "table"))
+    assert rows.columns["o"].to_pylist() == ['{"a":1}', None, '{"a":2}']
+    assert rows.columns["o.a"].to_pylist() == [1, None, 2]
