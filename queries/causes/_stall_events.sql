@@ -36,11 +36,9 @@ events AS (
         base, worker, unnest([start_ns, end_ns]) AS t_ns,
         unnest([1, -1]) * (basis = 'measured')::INTEGER AS measured,
         unnest([1, -1]) AS likely,
-        unnest([NULL, prefill]) AS prefill,
-        unnest([NULL, end_ns]) AS prefill_end_ns,
+        unnest([false, true]) AS is_prefill_end,
+        prefill, end_ns AS prefill_end_ns, weight AS prefill_weight,
         basis = 'measured' AS is_measured,
-        -- How much of the worker it is likely to have taken.
-        coalesce(prompt_tokens, 1)::DOUBLE * (end_ns - start_ns) AS prefill_weight,
     FROM prefills
 ),
 

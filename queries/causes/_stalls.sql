@@ -4,7 +4,7 @@
 -- order is unsure, is none. is_pace: it is not longer than two of the stream's own steps, where a
 -- few gaps tell its pace.
 --
--- Requires: _judged, streams, _stream_places, _steady_step, _burst_after, _catches_up, _limit_on
+-- Requires: _judged, streams, _stream_places, _steady_step, _burst_after, _burst_size, _catches_up, _limit_on
 -- Parameters:
 --   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits; of these worst_gap and handoff_gap count.
 CREATE MACRO _stalls(
@@ -22,7 +22,8 @@ stalled AS (
     SELECT
         j.trace, j.request_id, j.attempt, j.choice, j.vantage, j.status,
         s.first_token_ns, s.gaps_ns, s.marks,
-        j.output_tokens - j.deliveries AS merged,
+        s.token_counts,
+        CASE WHEN s.token_counts IS NULL THEN j.output_tokens - j.deliveries END AS merged,
         CASE WHEN j.handoff_source <> 'none' AND j.handoff_index > 0 THEN j.handoff_index END
             AS handoff_index,
         j.handoff_source,
@@ -68,11 +69,12 @@ single AS (
 -- Lists go no further than this: a window over rows that carry them would sort them, too.
 followed AS (
     SELECT
-        * EXCLUDE (gaps_ns, earlier, merged),
+        * EXCLUDE (gaps_ns, token_counts, earlier, merged),
         gaps_ns[place] AS gap_ns,
         list_sum(gaps_ns[earlier + 1:place]) AS since_ns,
-        coalesce(_burst_after(gaps_ns, place, step_ns), 0) AS burst,
-        coalesce(_catches_up(gaps_ns, place, burst, step_ns, merged), false) AS is_caught_up,
+        coalesce(_burst_after(gaps_ns, place, step_ns), 0) AS fast,
+        _burst_size(token_counts, place, fast) AS burst,
+        coalesce(_catches_up(gaps_ns, place, fast, burst, step_ns, merged), false) AS is_caught_up,
         coalesce(place = handoff_index, false) AS is_handoff,
         NOT is_handoff AND len(gaps_ns) >= 5 AND gap_ns <= 2 * step_ns AS is_pace,
     FROM single

@@ -21,6 +21,7 @@
 --   uncertainty_ns  BIGINT   ns      Either may be off by so much, where two clocks were related.
 --   clock_source    VARCHAR  -       How its clock is related to the base: logged, declared or one host; NULL if it is the base.
 --   basis           VARCHAR  -       measured or inferred.
+--   weight          DOUBLE   -       Prompt tokens times duration: how much of the worker it is likely to have taken.
 CREATE VIEW prefills AS
 WITH outermost AS (
     SELECT
@@ -117,6 +118,7 @@ SELECT
     uncertainty_ns,
     clock_source,
     'measured' AS basis,
+    coalesce(prompt_tokens, 1)::DOUBLE * (end_ns - start_ns) AS weight,
 FROM measured
 UNION ALL
 SELECT
@@ -133,4 +135,5 @@ SELECT
     uncertainty_ns,
     clock_source,
     'inferred',
+    coalesce(prompt_tokens, 1)::DOUBLE * least(end_ns - came_ns, usual_ns),
 FROM usual;
