@@ -140,18 +140,19 @@ class Source:
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
         """The file as blocks of whole lines, about `size` bytes each."""
-        number, offset, rest = 1, 0, b""
+        number, offset = 1, 0
+        begun: list[bytes] = []  # joined once: a line may be as long as the file
         for data in self._reads(size):
             cut = data.rfind(b"\n") + 1
             if not cut:
-                rest += data
+                begun.append(data)
                 continue
-            whole = b"".join((rest, memoryview(data)[:cut]))
-            rest = data[cut:]
+            whole = b"".join((*begun, memoryview(data)[:cut]))
+            begun = [data[cut:]]
             yield Block(number, offset, whole)
             number += whole.count(b"\n")
             offset += len(whole)
-        if rest:
+        if rest := b"".join(begun):
             yield Block(number, offset, rest)
 
     def lines(self) -> Iterator[Line]:
