@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive
-from tokengap.adapters.shared.nested import note_lists
+from tokengap.adapters.shared.nested import Constants, note_lists
 from tokengap.schema import STAGES, STREAMS
 
 BATCH_EVENTS: Final = 1 << 20
@@ -222,21 +222,28 @@ def _flat(parts: Sequence[Sequence[int] | Ints]) -> Ints:
 
 
 def assemble(
-    facts: Mapping[str, pa.Array], events: Events, notes: Mapping[str, Bools]
+    facts: Mapping[str, Any],
+    events: Events,
+    notes: Mapping[str, Bools],
+    constants: Constants | None = None,
 ) -> pa.RecordBatch:
-    """One batch from fact columns, the streams' events, and the adapter's own quality notes.
+    """One batch from facts, the streams' events, and the adapter's own quality notes.
 
-    notes: of which streams each of them is true.
+    facts: columns of `streams`, each an array, or one value for all rows; where one is NULL, what
+    follows from the events holds. notes: of which streams each of them is true. constants: those
+    of earlier batches of the same file.
     """
-    columns, derived = derive(events)
+    constants = constants or Constants()
+    derived, noted = derive(events)
     rows = len(events.streamed)
-    found = {name: where | derived.get(name, False) for name, where in notes.items()}
-    columns["quality"] = note_lists(derived | found, rows)
-    columns |= {
-        name: pc.coalesce(values, columns[name]) if name in columns else values
-        for name, values in facts.items()
-    }
-    return pa.RecordBatch.from_arrays(
-        [columns[f.name] if f.name in columns else pa.nulls(rows, f.type) for f in STREAMS],
-        schema=STREAMS,
-    )
+    found = {name: where | noted.get(name, False) for name, where in notes.items()}
+    facts = {**facts, "quality": note_lists(noted | found, rows)}
+
+    def column(name: str) -> pa.Array:
+        given = facts.get(name)
+        if given is None and name in derived:
+            return derived[name]
+        values = given if isinstance(given, pa.Array) else constants.column(name, given, rows)
+        return pc.coalesce(values, derived[name]) if name in derived else values
+
+    return pa.RecordBatch.from_arrays([column(f.name) for f in STREAMS], schema=STREAMS)

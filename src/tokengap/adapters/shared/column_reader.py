@@ -65,16 +65,32 @@ def read_kinds(
     it.
     """
     batches = RowBatches(intake.source_id(source), intake.trace)
+    for columns in read_groups(source, intake, pieces, records, whole=whole):
+        yield from map(batches.batch, make(columns))
+
+
+def read_groups(
+    source: Source,
+    intake: Intake,
+    pieces: Iterable[Piece],
+    records: Decoder,
+    *,
+    whole: bool = False,
+) -> Iterator[Columns]:
+    """Yield the records themselves, as many as are looked at together.
+
+    Those that are refused until the next ones are asked for are quarantined. whole: see
+    `read_columns`.
+    """
     for group in _groups(pieces, inf if whole else BATCH_BYTES):
         begun = len(intake.rejects)
         found = [records.decode(piece, source, intake) for piece in group]
         numbers = np.concatenate([each.numbers for each in found])
         if len(numbers):
             fields = joined([each.fields for each in found])
-            place = _Places(numbers, group)
-            columns = Columns(fields, numbers, Sieve(len(numbers)), place)
-            yield from map(batches.batch, make(columns))
-            columns.sieve.report(source, place, intake)
+            place, sieve = _Places(numbers, group), Sieve(len(numbers))
+            yield Columns(fields, numbers, sieve, place)
+            sieve.report(source, place, intake)
         intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events, Ints
 from tokengap.adapters.rows import assemble
-from tokengap.adapters.shared.nested import text_maps
+from tokengap.adapters.shared.nested import prefixed, text_maps
 from tokengap.schema import STREAMS
 
 
@@ -41,7 +41,7 @@ def batch(
     facts: columns of `streams`, each an array, a list with an item per row, or one value for all.
     notes: quality notes, and the rows that each is true of.
     """
-    clocks = pc.binary_join_element_wise(run.source_id, _texts(rows + run.first), ":")
+    clocks = prefixed(f"{run.source_id}:", _texts(rows + run.first))
     labels = {k: pa.repeat(value, len(rows)) for k, value in run.labels.items()}
     columns = {
         "trace": run.trace,
@@ -49,27 +49,21 @@ def batch(
         "attempt": 0,
         "choice": 0,
         "vantage": "client",
-        "ids": text_maps("ids", {}, len(rows)),
-        "labels": text_maps("labels", labels, len(rows)),
-        "marks": [[]] * len(rows),
+        "ids": [],
+        "labels": text_maps("labels", labels, len(rows)) if labels else [],
+        "marks": [],
         "clock": clocks,
         "clock_kind": "monotonic",
         "sent_ns": 0,
         "source": clocks,
-        **facts,
+        **{name: _array(name, values) for name, values in facts.items()},
     }
-    arrays = {name: _array(name, values, len(rows)) for name, values in columns.items()}
-    return assemble(arrays, events, notes)
+    return assemble(columns, events, notes)
 
 
 def _texts(numbers: Ints) -> pa.Array:
     return pc.cast(pa.array(numbers), pa.string())
 
 
-def _array(name: str, values: Any, rows: int) -> pa.Array:
-    kind = STREAMS.field(name).type
-    if isinstance(values, pa.Array):
-        return values
-    if isinstance(values, list):
-        return pa.array(values, kind)
-    return pa.repeat(pa.scalar(values, kind), rows)
+def _array(name: str, values: Any) -> Any:
+    return pa.array(values, STREAMS.field(name).type) if isinstance(values, list) else values

@@ -85,8 +85,9 @@ def pieces_of(items: Iterable[Item]) -> Iterator[Piece]:
 
 
 def _piece(items: Sequence[Item]) -> Piece:
-    # In valid JSON, a line break is a blank like any other.
-    text = b"\n".join(data.replace(b"\n", b" ") for _, data in items)
+    text = b"\n".join([data for _, data in items])
+    if text.count(b"\n") >= len(items):  # in valid JSON, one within a record is a mere blank
+        text = b"\n".join([data.replace(b"\n", b" ") for _, data in items])
     numbers = np.array([number_of(place) for place, _ in items], np.int64)
     return Piece(text, numbers.__getitem__, lambda: items)
 

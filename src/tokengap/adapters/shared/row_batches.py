@@ -8,21 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code, derive
+from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code
+from tokengap.adapters.rows import assemble
 from tokengap.adapters.shared.columns import is_true
 from tokengap.adapters.shared.nested import (
     Constants,
     Reported,
     Stage,
     mark_lists,
-    note_lists,
     prefixed,
     reported_lists,
     stage_lists,
     text_maps,
 )
 from tokengap.adapters.shared.sieve import Sieve
-from tokengap.schema import STREAMS
 
 _EVENTS, _USAGE = count_source_code("events"), count_source_code("usage")
 
@@ -93,13 +92,9 @@ class RowBatches:
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
         """Return the rows without those that are left out."""
-        events = rows.events()
-        derived, notes = derive(events)
-        notes |= {name: is_true(where) for name, where in rows.notes.items()}
+        notes = {name: is_true(where) for name, where in rows.notes.items()}
         facts = {**self._facts(rows), **rows.facts}
-        facts["quality"] = note_lists(notes, len(rows))
-        columns = [self._column(f.name, facts, derived, len(rows)) for f in STREAMS]
-        batch = pa.RecordBatch.from_arrays(columns, schema=STREAMS)
+        batch = assemble(facts, rows.events(), notes, self._constants)
         good = rows.good
         return batch if good.all() else batch.filter(pa.array(good))
 
@@ -122,13 +117,3 @@ class RowBatches:
             "marks": mark_lists(rows.marks, count) if rows.marks else [],
             "source": prefixed(f"{self._source_id}:", numbers),
         }
-
-    def _column(
-        self, name: str, facts: Mapping[str, Any], derived: Mapping[str, pa.Array], rows: int
-    ) -> pa.Array:
-        value = facts.get(name)
-        if value is None and name in derived:
-            return derived[name]
-        is_column = isinstance(value, pa.Array)
-        column = value if is_column else self._constants.column(name, value, rows)
-        return pc.coalesce(column, derived[name]) if name in derived else column

@@ -13,13 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.shared.parallel_arrays import Floats
 
 LEAST_DURATIONS: Final = 32
 """With fewer, all of them might by chance be multiples of twice the step."""
 MOST_DIVISORS: Final = 1 << 20
-CANDIDATES: Final = 1 << 22
+CANDIDATES: Final = 1 << 16
 """How many are tried at once."""
 
 _SLACK: Final = 1e-12
@@ -53,15 +53,19 @@ def totals_s(means: Means, durations_s: Floats) -> Floats:
     unknown = np.full(len(means.mean_s), np.nan)
     if len(durations_s) < LEAST_DURATIONS:
         return unknown
-    step_bits = _bits(durations_s).max()
+    mantissa, unit_bits = _whole(means.mean_s)
+    step_in_units = unit_bits - _bits(durations_s).max()
     least, tried = means.divisors()
+    if (step_in_units[tried > 0] >= _WORD_BITS).any():
+        return unknown
+    below_step = (np.int64(1) << np.clip(step_in_units, 0, None)) - 1
     fitting, largest = np.zeros(len(tried), np.int64), np.zeros(len(tried), np.int64)
     cuts = np.searchsorted(np.cumsum(tried), np.arange(CANDIDATES, tried.sum(), CANDIDATES))
     for rows in np.split(np.arange(len(tried)), np.unique(cuts)):
-        row = np.repeat(rows, tried[rows])
-        begins = np.repeat(np.cumsum(tried[rows]) - tried[rows], tried[rows])
-        divisor = least[row] + np.arange(len(row)) - begins
-        fits = _fit(means.mean_s[row], divisor, step_bits)
+        of_row = tried[rows]
+        row = np.repeat(rows, of_row)
+        divisor = np.repeat(least[rows] - np.cumsum(of_row) + of_row, of_row) + np.arange(len(row))
+        fits = _fit(mantissa[row], below_step[row], divisor)
         np.add.at(fitting, row[fits], 1)
         np.maximum.at(largest, row[fits], divisor[fits])
     if (fitting[tried > 0] == 0).any():
@@ -69,27 +73,27 @@ def totals_s(means: Means, durations_s: Floats) -> Floats:
     return np.where(fitting == 1, means.mean_s * largest, unknown)
 
 
+def _whole(seconds: Floats) -> tuple[Ints, Ints]:
+    """Each number in units of its last bit, and how many binary places a unit has."""
+    fraction, exponent = np.frexp(seconds)
+    places: Ints = _MANTISSA_BITS - exponent.astype(np.int64)
+    return (fraction * 2.0**_MANTISSA_BITS).astype(np.int64), places
+
+
 def _bits(seconds: Floats) -> Ints:
     """How many binary places each number has."""
-    fraction, exponent = np.frexp(seconds)
-    mantissa = (fraction * 2.0**_MANTISSA_BITS).astype(np.int64)
+    mantissa, places = _whole(seconds)
     _, lowest = np.frexp((mantissa & -mantissa).astype(np.float64))
-    places: Ints = _MANTISSA_BITS - exponent - (lowest - 1)
-    return places
+    needed: Ints = places - (lowest - 1)
+    return needed
 
 
-def _fit(mean_s: Floats, divisor: Ints, step_bits: np.int64) -> Bools:
-    """Whether n * mean is a multiple of the step.
+def _fit(mantissa: Ints, below_step: Ints, divisor: Ints) -> Ints:
+    """Where n * mean is a multiple of the step, a power of two; of it and the mean, in units.
 
-    In units of the mean's last bit, the total of n is the integer n * mantissa, off by n / 2 at
-    most, because the mean was rounded. The step is a power of two of these units.
+    The total of n is n * mantissa, off by n / 2 at most, because the mean was rounded. Only the
+    lowest bits of the product count.
     """
-    fraction, exponent = np.frexp(mean_s)
-    units_bits = _MANTISSA_BITS - exponent - step_bits
-    step = np.int64(1) << np.clip(units_bits, 0, _WORD_BITS - 1)
-    with np.errstate(over="ignore"):  # only the lowest bits of the product count
-        total = divisor * (fraction * 2.0**_MANTISSA_BITS).astype(np.int64)
-    beyond = total & (step - 1)
-    off = np.minimum(beyond, step - beyond)
-    fits: Bools = (2 * off <= divisor) & (units_bits < _WORD_BITS)
-    return fits
+    half = divisor >> 1
+    over = (divisor * mantissa + half) & below_step
+    return np.flatnonzero(over <= half << 1)

@@ -5,29 +5,34 @@ over a number of events that also counts events without text; `last_token` works
 where it can. End-to-end ends when the connection does, after the last token. Tokens are recounted.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events, Ints, count_source_code
 from tokengap.adapters.formats.llmperf.last_token import Means, totals_s
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
+from tokengap.adapters.shared.bulk_records import BulkRecords
 from tokengap.adapters.shared.cells import Cells
+from tokengap.adapters.shared.column_reader import read_groups
+from tokengap.adapters.shared.columns import Columns
 from tokengap.adapters.shared.documents import document
-from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.lone_requests import Run, batch
 from tokengap.adapters.shared.nested import Reported, reported_lists
 from tokengap.adapters.shared.openai import Count
 from tokengap.adapters.shared.outcomes import status_of_http
 from tokengap.adapters.shared.parallel_arrays import NOT_MEASURED, Floats, rounded_ns
-from tokengap.adapters.shared.records import Records
+from tokengap.adapters.shared.record_files import pieces_of
 from tokengap.adapters.shared.seconds import NS_PER_S
 from tokengap.adapters.source import Source
 from tokengap.schema import TIME_LIMIT_NS
 
+DURATIONS: Final = ("ttft_s", "inter_token_latency_s", "end_to_end_latency_s")
 EVENTS_WITHOUT_TEXT: Final = 2
 """At most: the role and the end. A recount that is lower by more has merged tokens."""
 
@@ -46,30 +51,6 @@ class Record(msgspec.Struct, gc=False):
     number_input_tokens: Count
     number_output_tokens: Count
     error_code: int | str | None
-
-    def check(self) -> None:
-        """LineError if a duration is none, or if the end comes before the first token."""
-        for field, seconds in (
-            ("ttft_s", self.ttft_s),
-            ("inter_token_latency_s", self.inter_token_latency_s),
-            ("end_to_end_latency_s", self.end_to_end_latency_s),
-        ):
-            if not 0 <= seconds <= _MOST_S and seconds != NOT_MEASURED:
-                raise LineError(f"{field}: a duration in seconds expected", field, seconds)
-        if 0 < self.end_to_end_latency_s < self.ttft_s:
-            raise LineError(
-                "end_to_end_latency_s: it is before ttft_s",
-                "end_to_end_latency_s",
-                self.end_to_end_latency_s,
-            )
-
-    @property
-    def outcome(self) -> tuple[str, str | None]:
-        """Status and kind of error; the code is HTTP's, or one of the tool's own below 0."""
-        if self.error_code is None:
-            return "completed", None
-        code = self.error_code if isinstance(self.error_code, int) else 0
-        return status_of_http(code), f"error_code {self.error_code}"
 
 
 class LlmPerf:
@@ -97,38 +78,42 @@ class LlmPerf:
     def read(self, sources: Sequence[Source], intake: Intake) -> Iterator[pa.RecordBatch]:
         """One row per request; InputError if the file is no JSON array."""
         for source in sources:
-            found = dict(_records(source, intake))
+            raws = document(source, list[msgspec.Raw], _EXPECTED)
+            pieces, records = pieces_of(enumerate(map(bytes, raws))), BulkRecords(Record, Record)
             run = Run(intake.source_id(source), intake.trace)
-            yield _rows(list(found.values()), np.array(list(found), np.int64), run)
+            # The step of the clock is that of all durations together.
+            for found in read_groups(source, intake, pieces, records, whole=True):
+                _check(found)
+                yield _rows(found, run)
 
 
-def _records(source: Source, intake: Intake) -> Iterator[tuple[int, Record]]:
-    records = Records(Record)
-    for index, raw in enumerate(document(source, list[msgspec.Raw], _EXPECTED)):
-        try:
-            record = records.decode(bytes(raw))
-            record.check()
-        except LineError as error:
-            intake.reject(source, index, error.reason, error.field, error.value)
-        else:
-            yield index, record
+def _check(records: Columns) -> None:
+    """Refuse records where a duration is none, or the end comes before the first token."""
+    for field in DURATIONS:
+        seconds = records[field]
+        is_duration = pc.and_(pc.greater_equal(seconds, 0), pc.less_equal(seconds, _MOST_S))
+        bad = pc.invert(pc.or_(is_duration, pc.equal(seconds, NOT_MEASURED)))
+        records.refuse(bad, f"{field}: a duration in seconds expected", field, seconds)
+    ttft_s, _, e2e_s = map(records.__getitem__, DURATIONS)
+    early = pc.and_(pc.greater(e2e_s, 0), pc.less(e2e_s, ttft_s))
+    reason = "end_to_end_latency_s: it is before ttft_s"
+    records.refuse(early, reason, "end_to_end_latency_s", e2e_s)
 
 
-def _rows(records: list[Record], rows: Ints, run: Run) -> pa.RecordBatch:
-    ttfts_s = np.array([record.ttft_s for record in records], np.float64)
-    means_s = np.array([record.inter_token_latency_s for record in records], np.float64)
-    e2es_s = np.array([record.end_to_end_latency_s for record in records], np.float64)
-    recounts = np.array([record.number_output_tokens for record in records], np.int64)
-    outcomes = [record.outcome for record in records]
-    completed = np.array([kind is None for _, kind in outcomes], bool)
-    begun = ttfts_s > 0
+def _rows(records: Columns, run: Run) -> pa.RecordBatch:
+    good = records.sieve.good
+    ttfts_s, means_s, e2es_s = (records[field].to_numpy()[good] for field in DURATIONS)
+    recounts = records["number_output_tokens"].to_numpy()[good].astype(np.int64)
+    statuses, kinds = _outcomes(compress(records.others("error_code"), good.tolist()))
+    completed = kinds.is_null().to_numpy(zero_copy_only=False)
+    rows, begun = records.numbers[good], ttfts_s > 0
     lasts_s = _lasts_s(ttfts_s, means_s, e2es_s)
     events = np.rint(np.divide(lasts_s, means_s, out=np.zeros(len(rows)), where=means_s > 0))
     merged = events > recounts + EVENTS_WITHOUT_TEXT
     facts: dict[str, Any] = {
-        "status": [status for status, _ in outcomes],
-        "error_kind": [kind for _, kind in outcomes],
-        "prompt_tokens": [record.number_input_tokens for record in records],
+        "status": statuses,
+        "error_kind": kinds,
+        "prompt_tokens": records["number_input_tokens"].filter(pa.array(good)),
         "first_token_ns": _above_0(ttfts_s),
         "last_token_ns": _above_0(lasts_s),
         "stream_close_ns": _above_0(e2es_s),
@@ -140,6 +125,20 @@ def _rows(records: list[Record], rows: Ints, run: Run) -> pa.RecordBatch:
     notes = {"end_not_seen": completed, "sentinel_dropped": ~begun, "count_mismatch": merged}
     totals = np.where(begun & ~merged, recounts, -1)
     return batch(run, rows, _no_events(totals, observed=~begun & ~completed), facts, notes)
+
+
+def _outcomes(codes: Iterable[int | str | None]) -> tuple[pa.Array, pa.Array]:
+    """Status and kind of error; a code is HTTP's, or one of the tool's own below 0."""
+    listed = list(codes)
+    outcomes = {code: _outcome(code) for code in set(listed)}
+    found = [outcomes[code] for code in listed]
+    return tuple(pa.array([each[at] for each in found], pa.string()) for at in (0, 1))
+
+
+def _outcome(code: int | str | None) -> tuple[str, str | None]:
+    if code is None:
+        return "completed", None
+    return status_of_http(code if isinstance(code, int) else 0), f"error_code {code}"
 
 
 def _lasts_s(ttfts_s: Floats, means_s: Floats, e2es_s: Floats) -> Floats:
