@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tokengap.adapters.interface import Intake
+from tokengap.adapters.shared import csv_rows
 from tokengap.adapters.shared.csv_rows import Csv
 from tokengap.adapters.source import Source
 from tokengap.errors import InputError
@@ -105,8 +106,7 @@ CELLS = st.text(st.sampled_from('ab1,;"\n\r \u00e9'), max_size=6)
 def test_what_the_standard_library_writes_is_read_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: list[tuple[str, str, str]], size: int
 ) -> None:
-    blocks = Source.blocks
-    monkeypatch.setattr(Source, "blocks", lambda self: blocks(self, size))
+    monkeypatch.setattr(csv_rows, "BLOCK_BYTES", size)
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows([("a", "b", "c"), *table])

@@ -20,6 +20,8 @@ from tokengap.adapters.interface import Intake
 from tokengap.adapters.source import Block, Line, Source
 from tokengap.errors import InputError
 
+BLOCK_BYTES: Final = 2 << 20
+"""Of a larger piece, columns that were made are no longer in the cache when they are used."""
 OPEN_QUOTE_BYTES: Final = 64 << 20
 """A quote that is not closed within this is taken for a character like any other."""
 
@@ -72,6 +74,8 @@ class Spans:
         starts = np.concatenate(([0], ends[:-1] + 1))
         sizes = ends - starts
         short = np.flatnonzero(sizes <= 1)
+        if not len(short):
+            return cls(block, starts, ends)
         blank = short[(sizes[short] == 0) | (at[np.minimum(starts[short], len(at) - 1)] == _RETURN)]
         return cls(block, np.delete(starts, blank), np.delete(ends, blank))
 
@@ -132,7 +136,7 @@ class Csv:
 
     def blocks(self) -> Iterator[Block]:
         """The file in pieces of whole rows, without the line of names."""
-        return self._without_names(_whole_rows(self._source.blocks()))
+        return self._without_names(_whole_rows(self._source.blocks(BLOCK_BYTES)))
 
     def rows(self, block: Block, wanted: Sequence[str], intake: Intake) -> Iterator[Rows]:
         """The wanted columns of a piece; bad rows go to `intake`.
@@ -192,7 +196,9 @@ class Csv:
         quoted = b'"' in data
         return pa_csv.read_csv(
             pa.BufferReader(data),
-            pa_csv.ReadOptions(column_names=self.names, block_size=max(len(data) + 1, 2)),
+            pa_csv.ReadOptions(
+                column_names=self.names, block_size=max(len(data) + 1, 2), use_threads=False
+            ),
             pa_csv.ParseOptions(
                 delimiter=self._delimiter,
                 quote_char='"' if quoted else False,

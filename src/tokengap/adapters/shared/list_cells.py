@@ -39,6 +39,11 @@ def _split(column: pa.Array) -> pa.Array:
     """Texts cut into elements, at the first of these that any of them holds: , ; or blanks."""
     found = characters(column)
     mark = next((mark for mark in (",", ";") if (found == ord(mark)).any()), None)
+    return split(column, mark)
+
+
+def split(column: pa.Array, mark: str | None) -> pa.Array:
+    """Texts cut into elements between marks, or between blanks; an empty text has none."""
     parts = pc.split_pattern(column, mark) if mark else pc.ascii_split_whitespace(column)
     empty = pc.fill_null(pc.equal(column, ""), False)
     return pc.if_else(empty, pa.scalar([], parts.type), parts) if pc.any(empty).as_py() else parts

@@ -104,7 +104,9 @@ class RowBatches:
         stages = None if rows.stages is None else stage_lists(rows.stages, count)
         told = None if rows.reported is None else reported_lists(rows.reported, count, empty=True)
         if rows.unlisted is not None:
-            stages, told = (pc.if_else(rows.unlisted, None, lists) for lists in (stages, told))
+            stages, told = (
+                lists and pc.if_else(rows.unlisted, None, lists) for lists in (stages, told)
+            )
         numbers = pc.cast(pa.array(rows.numbers), pa.string())
         return {
             "trace": self._trace,
