@@ -13,7 +13,7 @@ from tokengap.adapters.formats.guidellm.report import Guidellm
 from tokengap.adapters.formats.inference_perf import InferencePerf
 from tokengap.adapters.formats.langfuse import Langfuse
 from tokengap.adapters.formats.litellm import Litellm
-from tokengap.adapters.formats.llamacpp import Llamacpp
+from tokengap.adapters.formats.llamacpp.server import Llamacpp
 from tokengap.adapters.formats.llmperf.responses import LlmPerf
 from tokengap.adapters.formats.llmservingsim import LlmServingSim
 from tokengap.adapters.formats.mooncake import Mooncake

@@ -16,6 +16,7 @@ from msgspec import inspect
 from tokengap.adapters.deliveries import Ints
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared.fields import Fields, Layout
+from tokengap.adapters.shared.finite import finite
 from tokengap.adapters.shared.keys import Shapes, keys_to_find, rests
 from tokengap.adapters.shared.lines import LineError, may_repeat_a_key
 from tokengap.adapters.shared.places import number_of
@@ -47,6 +48,7 @@ class BulkRecords(Generic[T]):
     """Decodes records of the msgspec type `logged` into structs of the type `shape`.
 
     of: gives the struct for a record, where it is another one; LineError if there is none.
+    non_finite: take NaN and Infinity, which are not JSON but which tools write, for null.
     """
 
     def __init__(
@@ -54,10 +56,13 @@ class BulkRecords(Generic[T]):
         shape: type[msgspec.Struct],
         logged: type[T],
         of: Callable[[T], msgspec.Struct] | None = None,
+        *,
+        non_finite: bool = False,
     ) -> None:
         self._layout = Layout(inspect.type_info(shape))
         self._of: Callable[[Any], Any] | None = of
-        self._one = Records(logged)
+        self._one = Records(logged, non_finite=non_finite)
+        self._non_finite = non_finite
         self._many = msgspec.json.Decoder(logged)
         self._shapes = Shapes()
         self._sure = {b""}
@@ -76,6 +81,8 @@ class BulkRecords(Generic[T]):
         """Records of lines, and which lines these are; None if it is not sure that all are good."""
         if b"\r" in text:
             text = text.replace(b"\r\n", _BREAK)
+        if self._non_finite and (b"NaN" in text or b"Infinity" in text):
+            text = finite(text)
         try:
             if not text.isascii():
                 text.decode()  # the decoder lets any bytes pass in fields that it skips

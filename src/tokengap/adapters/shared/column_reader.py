@@ -66,7 +66,8 @@ def read_kinds(
     """
     batches = RowBatches(intake.source_id(source), intake.trace)
     for columns in read_groups(source, intake, pieces, records, whole=whole):
-        yield from map(batches.batch, make(columns))
+        if len(columns):
+            yield from map(batches.batch, make(columns))
 
 
 def read_groups(
@@ -86,11 +87,11 @@ def read_groups(
         begun = len(intake.rejects)
         found = [records.decode(piece, source, intake) for piece in group]
         numbers = np.concatenate([each.numbers for each in found])
-        if len(numbers):
-            fields = joined([each.fields for each in found])
-            place, sieve = _Places(numbers, group), Sieve(len(numbers))
-            yield Columns(fields, numbers, sieve, place)
-            sieve.report(source, place, intake)
+        fields = joined([each.fields for each in found])
+        place, sieve = _Places(numbers, group), Sieve(len(numbers))
+        undecoded = [reject.line for reject in intake.rejects[begun:]]
+        yield Columns(fields, numbers, sieve, place, undecoded=undecoded)
+        sieve.report(source, place, intake)
         intake.rejects[begun:] = sorted(intake.rejects[begun:], key=attrgetter("line"))
 
 

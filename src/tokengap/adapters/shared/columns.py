@@ -29,6 +29,7 @@ class Columns:
 
     numbers: each one's line, or its index. place: where one stands. sieve: what speaks against
     each; parts of the same records share it. within: what stands before a field's name in a reason.
+    undecoded: numbers of the records among them that could not be decoded.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class Columns:
         sieve: Sieve,
         place: Callable[[int], Line | int],
         within: str = "",
+        undecoded: Sequence[int] = (),
     ) -> None:
         self._fields = fields
         self.numbers = numbers
         self.sieve = sieve
         self.place = place
         self._within = within
+        self.undecoded = undecoded
 
     def __len__(self) -> int:
         """Number of records."""

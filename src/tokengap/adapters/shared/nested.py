@@ -148,6 +148,14 @@ def mark_lists(marks: Mapping[str, pa.Array], rows: int) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, structs, kind)
 
 
+def entry_lists(name: str, sizes: Ints, entries: Sequence[pa.Array]) -> pa.Array:
+    """A column of lists from the fields of all entries; each row has so many of them."""
+    kind = STREAMS.field(name).type
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs, kind)
+
+
 def note_lists(notes: Mapping[str, Bools], rows: int) -> pa.Array:
     """The column `quality` of `streams`, from the rows that each note is true of."""
     kind = STREAMS.field("quality").type

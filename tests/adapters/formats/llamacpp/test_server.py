@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.reading import SAMPLES, Reading, Row, read, read_lines, times
-from tokengap.adapters.formats.llamacpp import Llamacpp
+from tokengap.adapters.formats.llamacpp.server import Llamacpp
 from tokengap.adapters.interface import Head
 
 MS = 1_000_000

@@ -1,0 +1,1 @@
+"""Answers of llama.cpp's server."""
