@@ -17,7 +17,7 @@ from tokengap.adapters.formats.llamacpp.server import Llamacpp
 from tokengap.adapters.formats.llmperf.responses import LlmPerf
 from tokengap.adapters.formats.llmservingsim import LlmServingSim
 from tokengap.adapters.formats.mooncake import Mooncake
-from tokengap.adapters.formats.ollama import Ollama
+from tokengap.adapters.formats.ollama.api import Ollama
 from tokengap.adapters.formats.otlp.adapter import Otlp
 from tokengap.adapters.formats.proxy_log import ProxyLog
 from tokengap.adapters.formats.qwen_bailian import QwenBailian

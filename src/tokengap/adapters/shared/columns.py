@@ -105,9 +105,10 @@ class Columns:
         """Milliseconds as ns. field: its name, or what was made of it, and label: its name."""
         return self._ns(field, label, ms_column, "milliseconds")
 
-    def wall_ns(self, name: str, label: str | None = None) -> pa.Array:
-        """A field that holds dates and times with their zone, as ns since 1970."""
-        ns, wrong = rfc3339_column(self[name], label or self._within + name)
+    def wall_ns(self, field: str | pa.Array, label: str | None = None) -> pa.Array:
+        """Dates and times with their zone as ns since 1970. field, label: as of `seconds_ns`."""
+        column = self[field] if isinstance(field, str) else field
+        ns, wrong = rfc3339_column(column, f"{self._within}{field}" if label is None else label)
         for row, error in wrong.items():
             self.sieve.refuse_one(row, error)
         return ns

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.reading import SAMPLES, Reading, Row, marks, read, read_lines, times
-from tokengap.adapters.formats.ollama import Ollama
+from tokengap.adapters.formats.ollama.api import Ollama
 from tokengap.adapters.interface import Head
 
 MS = 1_000_000
