@@ -1,6 +1,5 @@
 """Request ids where a log may lack one, or give one twice."""
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import compress
 
@@ -46,7 +45,7 @@ class Attempts:
     """Numbers requests whose id comes again, in the file's order."""
 
     def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()  # grows with the file
+        self._seen: dict[str, int] = {}  # grows with the file
 
     def numbers(self, names: Sequence[str], good: Bools) -> Ints:
         """Return how often each name came before; where it is not `good`, it does not count."""
@@ -56,6 +55,6 @@ class Attempts:
             self._seen |= fresh
             return before
         for row in np.flatnonzero(good).tolist():
-            before[row] = self._seen[names[row]]
-            self._seen[names[row]] += 1
+            before[row] = self._seen.get(names[row], 0)
+            self._seen[names[row]] = before[row] + 1
         return before

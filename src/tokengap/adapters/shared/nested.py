@@ -78,10 +78,15 @@ class Reported:
         return cls(metric, formula, Cells(values, there, np.zeros_like(there)))
 
 
-def reported_lists(found: Sequence[Reported], rows: int, *, empty: bool = False) -> pa.Array:
-    """The column `reported` of `streams`; NULL, or `empty`, in rows that have none of them."""
+def reported_lists(
+    found: Sequence[Reported], rows: int, *, empty: bool = False, none: Bools | None = None
+) -> pa.Array:
+    """The column `reported` of `streams`; NULL, or `empty`, in rows that have none of them.
+
+    none: rows where it is NULL whatever there is.
+    """
     kind = STREAMS.field("reported").type
-    order, offsets = _by_row([each.cells.there for each in found], rows)
+    order, offsets = _by_row([each.cells.there for each in found], rows, none)
     which = pa.array(order // max(rows, 1))
     values = np.concatenate([np.zeros(0, np.int64), *(each.cells.values for each in found)])
     entries = [
@@ -90,8 +95,8 @@ def reported_lists(found: Sequence[Reported], rows: int, *, empty: bool = False)
         named([each.formula for each in found], which),
     ]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
-    none = None if empty else pa.array(np.diff(offsets.to_numpy()) == 0)
-    return pa.ListArray.from_arrays(offsets, structs, kind, mask=none)
+    none = none if empty else np.diff(offsets.to_numpy()) == 0
+    return pa.ListArray.from_arrays(offsets, structs, kind, mask=_mask(none))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +114,20 @@ class Stage:
     worker: pa.Array | str | None = None
 
 
-def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
-    """The column `stages` of `streams`; empty in rows that have none of them."""
-    if unknown := [each.name for each in found if each.name not in STAGES]:
-        raise ValueError(f"no stage is called {unknown[0]}")
+def stage_lists(found: Sequence[Stage], rows: int, none: Bools | None = None) -> pa.Array:
+    """The column `stages` of `streams`; empty in rows that have none of them, NULL in `none`."""
+    if strange := [each.name for each in found if each.name not in STAGES]:
+        raise ValueError(f"no stage is called {strange[0]}")
     kind = STREAMS.field("stages").type
-    none = pa.nulls(rows, pa.int64())
-    starts = [none if each.start_ns is None else each.start_ns for each in found]
-    ends = [none if each.end_ns is None else each.end_ns for each in found]
+    unknown = pa.nulls(rows, pa.int64())
+    starts = [unknown if each.start_ns is None else each.start_ns for each in found]
+    ends = [unknown if each.end_ns is None else each.end_ns for each in found]
     lasted = [
         pc.subtract(end, start) if each.lasted_ns is None else each.lasted_ns
         for each, start, end in zip(found, starts, ends, strict=True)
     ]
-    order, offsets = _by_row([pc.is_valid(c).to_numpy(zero_copy_only=False) for c in lasted], rows)
+    valid = [pc.is_valid(column).to_numpy(zero_copy_only=False) for column in lasted]
+    order, offsets = _by_row(valid, rows, none)
     at, which = pa.array(order), order // max(rows, 1)
     start, end, duration = (pa.concat_arrays(parts).take(at) for parts in (starts, ends, lasted))
     unplaced = pc.is_null(start).to_numpy(zero_copy_only=False)
@@ -134,7 +140,7 @@ def stage_lists(found: Sequence[Stage], rows: int) -> pa.Array:
         _texts([each.clock for each in found], rows, order, unplaced),
     ]
     structs = pa.StructArray.from_arrays(entries, fields=list(kind.value_type))
-    return pa.ListArray.from_arrays(offsets, structs, kind)
+    return pa.ListArray.from_arrays(offsets, structs, kind, mask=_mask(none))
 
 
 def mark_lists(marks: Mapping[str, pa.Array], rows: int) -> pa.Array:
@@ -189,8 +195,13 @@ def named(names: Sequence[str | None], which: pa.Array) -> pa.Array:
     return pa.DictionaryArray.from_arrays(which, pa.array(names, pa.string())).dictionary_decode()
 
 
-def _by_row(valid: Sequence[Bools], rows: int) -> tuple[Ints, pa.Array]:
-    """Positions of the marked cells of columns laid end to end, row by row, and rows' offsets."""
+def _by_row(valid: Sequence[Bools], rows: int, none: Bools | None = None) -> tuple[Ints, pa.Array]:
+    """Positions of the marked cells of columns laid end to end, row by row, and rows' offsets.
+
+    none: rows of which no cell counts.
+    """
+    if none is not None:
+        valid = [where & ~none for where in valid]
     if len(valid) == 1:
         order, sizes = np.flatnonzero(valid[0]), valid[0]
     else:
@@ -200,3 +211,7 @@ def _by_row(valid: Sequence[Bools], rows: int) -> tuple[Ints, pa.Array]:
     offsets = np.zeros(rows + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])
     return order, pa.array(offsets)
+
+
+def _mask(none: Bools | None) -> pa.Array | None:
+    return None if none is None else pa.array(none)

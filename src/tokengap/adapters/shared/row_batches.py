@@ -101,12 +101,11 @@ class RowBatches:
     def _facts(self, rows: Rows) -> dict[str, Any]:
         """Columns that are made alike in all formats."""
         count = len(rows)
-        stages = None if rows.stages is None else stage_lists(rows.stages, count)
-        told = None if rows.reported is None else reported_lists(rows.reported, count, empty=True)
-        if rows.unlisted is not None:
-            stages, told = (
-                lists and pc.if_else(rows.unlisted, None, lists) for lists in (stages, told)
-            )
+        none = None if rows.unlisted is None else is_true(rows.unlisted)
+        stages = None if rows.stages is None else stage_lists(rows.stages, count, none)
+        told = None
+        if rows.reported is not None:
+            told = reported_lists(rows.reported, count, empty=True, none=none)
         numbers = pc.cast(pa.array(rows.numbers), pa.string())
         return {
             "trace": self._trace,
