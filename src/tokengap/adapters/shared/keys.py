@@ -13,7 +13,7 @@ where the text ends.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import inspect
@@ -127,23 +127,24 @@ def keys_to_find(line: bytes) -> tuple[bytes, ...] | None:
 
 
 class _Object(dict[str, Any]):
-    """A JSON object, with the keys that it has twice."""
+    """A JSON object, with the keys that it has twice, in their order."""
 
-    twice: frozenset[str] = frozenset()
+    twice: Sequence[str] = ()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> _Object:
     found = _Object(pairs)
     if len(found) != len(pairs):
         counts = Counter(key for key, _ in pairs)
-        found.twice = frozenset(key for key, count in counts.items() if count > 1)
+        found.twice = [key for key, count in counts.items() if count > 1]
     return found
 
 
 def key_read_twice(data: bytes, kind: inspect.Type) -> str | None:
     """Return a key that an object in `data` has twice and that the msgspec type `kind` reads.
 
-    What is kept as `msgspec.Raw` is not read yet.
+    Of several in one object, it is the one that comes first. What is kept as `msgspec.Raw` is not
+    read yet.
     """
     return next(_read_twice(json.loads(data, object_pairs_hook=_object), kind), None)
 
@@ -153,7 +154,8 @@ def _read_twice(value: object, kind: inspect.Type) -> Iterator[str]:
         case inspect.AnyType():
             yield from _twice_anywhere(value)
         case inspect.StructType() if isinstance(value, _Object):
-            yield from value.twice.intersection(field.encode_name for field in kind.fields)
+            read = {field.encode_name for field in kind.fields}
+            yield from (key for key in value.twice if key in read)
         case inspect.DictType() if isinstance(value, _Object):
             yield from value.twice
     for part, of_kind in _parts(value, kind):
