@@ -25,7 +25,7 @@ from tokengap.adapters.deliveries import (
 from tokengap.adapters.interface import About, Head, Intake, Sniff, wants
 from tokengap.adapters.shared import csv_rows
 from tokengap.adapters.shared.cells import cast
-from tokengap.adapters.shared.columns import unless
+from tokengap.adapters.shared.columns import is_true, unless
 from tokengap.adapters.shared.csv_rows import Csv
 from tokengap.adapters.shared.lines import COUNT_LIMIT, LineError
 from tokengap.adapters.shared.list_cells import split
@@ -147,7 +147,7 @@ class _Requests:
     def _tokens(self, name: str) -> pa.Array:
         values, beyond = self._whole(name)
         counts = pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, COUNT_LIMIT))
-        beyond |= pc.invert(pc.fill_null(counts, True)).to_numpy(zero_copy_only=False)
+        beyond |= is_true(pc.invert(counts))
         self.sieve.refuse(beyond, "a whole number of tokens expected", name, self._columns[name])
         return pc.cast(unless(pa.array(beyond), values), pa.int32())
 
@@ -162,8 +162,7 @@ class _Requests:
     def _refuse(
         self, where: pa.Array, reason: str, name: str, column: pa.Array | None = None
     ) -> None:
-        rows = pc.fill_null(where, False).to_numpy(zero_copy_only=False)
-        self.sieve.refuse(rows, reason, name, column)
+        self.sieve.refuse(is_true(where), reason, name, column)
 
 
 @dataclass(frozen=True)

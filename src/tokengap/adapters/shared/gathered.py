@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Ints
+from tokengap.adapters.shared.columns import is_true
 
 _ANSWER = "answer"
 
@@ -30,8 +30,7 @@ class Gathered:
 
     def where(self, name: str) -> Bools:
         """Parts of which a column is true."""
-        true: Bools = pc.fill_null(self[name], False).to_numpy(zero_copy_only=False)
-        return true
+        return is_true(self[name])
 
     @cached_property
     def firsts(self) -> Ints:

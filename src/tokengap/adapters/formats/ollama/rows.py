@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from tokengap.adapters.deliveries import Bools, Events, count_source_code
 from tokengap.adapters.formats.ollama.answers import Found
-from tokengap.adapters.shared.columns import unless, unless_0
+from tokengap.adapters.shared.columns import is_true, unless, unless_0
 from tokengap.adapters.shared.gathered import Gathered
 from tokengap.adapters.shared.nested import Reported, Stage, entry_lists
 from tokengap.adapters.shared.openai import Part
@@ -41,7 +41,7 @@ def rows(
     span_ns = pc.subtract(end_ns, first_ns)
     limit_ns = pc.coalesce(unless_0(total_ns), pa.scalar(TIME_LIMIT_NS))
     sieve = Sieve(len(answers))
-    sieve.pass_over(~pc.fill_null(ends["sound"], True).to_numpy(zero_copy_only=False))
+    sieve.pass_over(is_true(pc.invert(ends["sound"])))
     return Rows(
         answers["number"].to_numpy()[answers.firsts],
         sieve,

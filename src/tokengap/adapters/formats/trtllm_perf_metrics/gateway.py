@@ -10,7 +10,7 @@ from tokengap.adapters.deliveries import Bools
 from tokengap.adapters.formats.trtllm_perf_metrics.requests import Requests
 from tokengap.adapters.formats.trtllm_perf_metrics.stamps import Stamps
 from tokengap.adapters.formats.trtllm_perf_metrics.worker import Worker
-from tokengap.adapters.shared.columns import Columns, is_true, unless
+from tokengap.adapters.shared.columns import Columns, is_true
 from tokengap.adapters.shared.nested import Stage, stage_lists
 from tokengap.adapters.shared.row_batches import Rows
 from tokengap.adapters.shared.stamps import out_of_order
@@ -85,4 +85,4 @@ def gateway_rows(
 def _unless_empty(queue: Stage, rows: int) -> pa.Array | None:
     """The column `stages`, NULL where the server did not tell when it sent a request on."""
     unknown = pc.or_(pc.is_null(queue.start_ns), pc.is_null(queue.end_ns))
-    return None if pc.all(unknown).as_py() else unless(unknown, stage_lists([queue], rows))
+    return None if pc.all(unknown).as_py() else stage_lists([queue], rows, is_true(unknown))
