@@ -37,8 +37,9 @@ def source_of(folder: Path, data: bytes) -> Source:
     return Source(str(path), path)
 
 
-def together(source: Source) -> tuple[Found, list[Reject]]:
-    records, intake = BulkRecords(Record, Record), Intake("t", "a")
+def together(source: Source, *, non_finite: bool = False) -> tuple[Found, list[Reject]]:
+    records = BulkRecords(Record, Record, non_finite=non_finite)
+    intake = Intake("t", "a")
     found: Found = []
     for piece in pieces_of_lines(source):
         decoded = records.decode(piece, source, intake)
@@ -48,8 +49,8 @@ def together(source: Source) -> tuple[Found, list[Reject]]:
     return found, intake.rejects
 
 
-def singly(source: Source) -> tuple[Found, list[Reject]]:
-    records, intake = Records(Record), Intake("t", "a")
+def singly(source: Source, *, non_finite: bool = False) -> tuple[Found, list[Reject]]:
+    records, intake = Records(Record, non_finite=non_finite), Intake("t", "a")
     found: Found = []
     for line in source.lines():
         try:
@@ -125,6 +126,32 @@ def test_together_they_are_what_they_are_one_by_one(
     data = b"\n".join(lines) + (b"\n" if ended else b"")
     source = source_of(tmp_path_factory.mktemp("log"), data)
     assert together(source) == singly(source)
+
+
+NON_FINITE = [
+    b'{"id": "a", "s": NaN}',
+    b'{"id": "NaN", "s": -Infinity, "x": [Infinity, {"y": NaN}]}',
+    b'{"id": "\\"NaN", "s": 1.5}',
+]
+
+
+def test_numbers_that_are_not_finite_count_as_null_on_request(tmp_path: Path) -> None:
+    lines = NON_FINITE * SINGLY
+    source = source_of(tmp_path, b"\n".join(lines))
+    found, rejects = together(source, non_finite=True)
+    assert found[:3] == [(1, "a", None, None), (2, "NaN", None, None), (3, '"NaN', 1.5, None)]
+    assert (len(found), rejects) == (len(lines), [])
+    found, rejects = together(source)
+    assert {name for _, name, *_ in found} == {'"NaN'}
+    assert len(rejects) == 2 * SINGLY
+
+
+@given(st.lists(st.sampled_from(GOOD + BAD + NON_FINITE), max_size=3 * SINGLY))
+def test_so_they_do_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    source = source_of(tmp_path_factory.mktemp("log"), b"\n".join(lines))
+    assert together(source, non_finite=True) == singly(source, non_finite=True)
 
 
 TEXT = st.text(st.sampled_from('ab{}[]":,\\\n 1\u00e9'), max_size=12)

@@ -9,7 +9,7 @@ import pytest
 from tokengap.adapters.interface import Intake
 from tokengap.adapters.shared import column_reader, record_files
 from tokengap.adapters.shared.bulk_records import BulkRecords
-from tokengap.adapters.shared.column_reader import read_columns, read_kinds
+from tokengap.adapters.shared.column_reader import read_columns, read_groups, read_kinds
 from tokengap.adapters.shared.columns import Columns
 from tokengap.adapters.shared.nested import suffixed
 from tokengap.adapters.shared.record_files import read_pieces
@@ -118,3 +118,41 @@ def test_a_record_may_make_several_rows(tmp_path: Path) -> None:
     table = pa.Table.from_batches(read_kinds(source, intake, pieces, records, halves), STREAMS)
     assert table["request_id"].to_pylist() == ["a-1", "b-1", "g-1", "g-2"]
     assert [reject.line for reject in intake.rejects] == [3, 5, 6, 7]
+
+
+def groups(folder: Path, text: str) -> tuple[list[tuple[list[str], list[int]]], list[int]]:
+    """Names of the records of each group and its undecoded ones, and lines that were rejected.
+
+    Refuses those whose size is below 0, each before the next group is asked for.
+    """
+    path = folder / "log.jsonl"
+    path.write_text(text)
+    source, intake = Source(str(path), path), Intake("log", "test")
+    pieces, records = read_pieces(source, "records"), BulkRecords(Record, Record)
+    found = []
+    for group in read_groups(source, intake, pieces, records):
+        group.refuse(pc.less(group["size"], 0), "size: below 0")
+        found.append((group["name"].to_pylist(), list(group.undecoded)))
+    return found, [reject.line for reject in intake.rejects]
+
+
+def test_groups_hold_what_could_be_decoded_and_know_what_could_not(tmp_path: Path) -> None:
+    assert groups(tmp_path, LINES) == ([(["a", "b", "c", "g"], [5, 6, 7])], [3, 5, 6, 7])
+
+
+def test_each_group_knows_its_own_records_even_if_none_is_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_files, "PIECE_BYTES", 1)
+    monkeypatch.setattr(column_reader, "BATCH_BYTES", 1)
+    found, rejected = groups(tmp_path, LINES)
+    assert [group for group in found if group != ([], [])] == [
+        (["a"], []),
+        (["b"], []),
+        (["c"], []),
+        ([], [5]),
+        ([], [6]),
+        ([], [7]),
+        (["g"], []),
+    ]
+    assert rejected == [3, 5, 6, 7]

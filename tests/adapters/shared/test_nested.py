@@ -1,3 +1,4 @@
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -7,6 +8,7 @@ from tokengap.adapters.shared.nested import (
     Reported,
     Stage,
     by_value,
+    entry_lists,
     mark_lists,
     reported_lists,
     stage_lists,
@@ -71,6 +73,32 @@ def test_marks_and_reported_numbers_of_a_row_keep_their_order() -> None:
         ],
     ]
     assert reported_lists(told, 2, empty=True).to_pylist()[0] == []
+
+
+def test_rows_that_have_no_list_at_all() -> None:
+    none = np.array([True, False, False])
+    stages = stage_lists([Stage("queue", lasted_ns=ints(1, 2, None))], 3, none)
+    told = [Reported.of("ttft", "f", ints(1, 2, None))]
+    reported = [reported_lists(told, 3, empty=empty, none=none) for empty in (True, False)]
+    for lists in (stages, *reported):
+        lists.validate(full=True)
+        assert len(lists.flatten()) == 1  # an older Arrow cannot write values of a NULL list
+    assert stages.to_pylist() == [None, [stage("queue", duration_ns=2)], []]
+    row = [{"metric": "ttft", "value_ns": 2, "formula": "f"}]
+    assert [lists.to_pylist() for lists in reported] == [[None, row, []], [None, row, None]]
+
+
+def test_entries_that_lie_end_to_end_are_cut_into_rows() -> None:
+    kinds = pa.array(["empty", "finish", "empty"])
+    lists = entry_lists("marks", np.array([0, 2, 0, 1]), [kinds, ints(5, 7, 6)])
+    assert lists.type == STREAMS.field("marks").type
+    assert [[(m["kind"], m["t_ns"]) for m in row] for row in lists.to_pylist()] == [
+        [],
+        [("empty", 5), ("finish", 7)],
+        [],
+        [("empty", 6)],
+    ]
+    assert entry_lists("marks", np.zeros(2, np.int64), [kinds[:0], ints()]).to_pylist() == [[], []]
 
 
 def test_texts_made_of_texts() -> None:
