@@ -1,11 +1,13 @@
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.adapters.reading import Row, times
 from tokengap.adapters import rows
-from tokengap.adapters.rows import Stream, record_batches, stage
+from tokengap.adapters.deliveries import Events, count_source_code
+from tokengap.adapters.rows import Stream, assemble, record_batches, stage
 from tokengap.schema import STREAMS
 
 MS = 1_000_000
@@ -104,3 +106,34 @@ def test_a_stage_lasts_from_its_start_to_its_end() -> None:
     assert stage("queue", duration_ns=4)["start_ns"] is None
     with pytest.raises(ValueError, match="no stage is called warm_up"):
         stage("warm_up")
+
+
+def test_a_fact_is_a_column_or_one_value_and_gives_way_where_it_is_null() -> None:
+    events = Events(
+        offsets=np.array([0, 2, 3]),
+        times_ns=np.array([10, 14, 20]) * MS,
+        counts=np.zeros(3, np.int64),
+        counts_source=np.full(2, count_source_code("events")),
+        totals=np.array([3, -1]),  # of two events
+        totals_source=np.array([count_source_code("usage"), -1]),
+        observed=np.ones(2, bool),
+        streamed=np.ones(2, bool),
+    )
+    facts = {
+        "request_id": pa.array(["a", "b"]),
+        "status": "completed",
+        "ids": [],
+        "first_token_ns": pa.array([None, 19 * MS]),
+        "granularity": None,
+    }
+    notes = {"count_mismatch": np.array([False, True]), "smeared": np.array([False, True])}
+    batch = assemble(facts, events, notes)
+    batch.validate(full=True)
+    a, b = batch.to_pylist()
+    assert [(row["status"], row["ids"], row["model"]) for row in (a, b)] == [
+        ("completed", [], None)
+    ] * 2
+    assert (a["request_id"], a["first_token_ns"], a["granularity"]) == ("a", 10 * MS, "chunk")
+    assert (b["request_id"], b["first_token_ns"]) == ("b", 19 * MS)
+    assert a["quality"] == ["count_mismatch"]
+    assert b["quality"] == ["count_mismatch", "smeared", "tokens_are_events"]
