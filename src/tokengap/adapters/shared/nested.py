@@ -12,15 +12,6 @@ from tokengap.adapters.shared.cells import Cells
 from tokengap.schema import STAGES, STREAMS
 
 
-def same(name: str, value: object, rows: int) -> pa.Array:
-    """The column `name` of `streams` with one value in all rows."""
-    kind = STREAMS.field(name).type
-    if value is None:
-        return pa.nulls(rows, kind)
-    codes = pa.array(np.zeros(rows, np.int32))  # decoding takes a tenth of repeating text
-    return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind)).dictionary_decode()
-
-
 class Constants:
     """Columns of `streams` with one value in all rows, kept for the next rows: about as many."""
 
@@ -31,9 +22,17 @@ class Constants:
         """The column `name` of so many rows."""
         kept, column = self._kept.get(name, (None, None))
         if column is None or kept != value or len(column) < rows:
-            column = same(name, value, rows + rows // 4)
+            column = _same(name, value, rows + rows // 4)
             self._kept[name] = value, column
         return column.slice(0, rows)
+
+
+def _same(name: str, value: object, rows: int) -> pa.Array:
+    kind = STREAMS.field(name).type
+    if value is None:
+        return pa.nulls(rows, kind)
+    codes = pa.array(np.zeros(rows, np.int32))  # decoding takes a tenth of repeating text
+    return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind)).dictionary_decode()
 
 
 def prefixed(prefix: str, texts: pa.Array) -> pa.Array:

@@ -18,11 +18,11 @@ from tokengap.adapters.shared.cells import ISO, Cells, counts, times
 from tokengap.adapters.shared.csv_rows import Csv, Rows
 from tokengap.adapters.shared.lines import LineError
 from tokengap.adapters.shared.nested import (
+    Constants,
     Reported,
     note_lists,
     prefixed,
     reported_lists,
-    same,
     text_maps,
 )
 from tokengap.adapters.shared.records import Records
@@ -31,7 +31,7 @@ from tokengap.adapters.shared.threads import read_in_order
 from tokengap.adapters.source import Block, Line, Source
 from tokengap.schema import STREAMS
 
-_CONSTANTS: Final = {
+_ALIKE: Final = {
     "attempt": 0,
     "choice": 0,
     "vantage": "engine",
@@ -74,15 +74,14 @@ class DataSet:
     ) -> None:
         self.source = source
         self._source_id = intake.source_id(source)
-        values: dict[str, Any] = {
+        self._same: dict[str, Any] = {
             "trace": intake.trace,
             "clock": self._source_id,
             "clock_kind": clock_kind,
             "token_count_source": counts,
-            **_CONSTANTS,
+            **_ALIKE,
         }
-        self._values = [values.get(name) for name in STREAMS.names]
-        self._columns: list[pa.Array] = []
+        self._constants = Constants()
 
     def batch(self, requests: Requests, names: pa.Array, places: pa.Array) -> pa.RecordBatch:
         """Rows of `streams`. names: request ids; places: lines or indices, as text."""
@@ -96,8 +95,10 @@ class DataSet:
             columns["quality"] = note_lists(requests.notes, rows)
         if requests.reported:
             columns["reported"] = reported_lists(requests.reported, rows)
-        all_same = dict(zip(STREAMS.names, self._same_for(rows), strict=True))
-        return pa.RecordBatch.from_arrays(list((all_same | columns).values()), schema=STREAMS)
+        for name in STREAMS.names:
+            if name not in columns:
+                columns[name] = self._constants.column(name, self._same.get(name), rows)
+        return pa.RecordBatch.from_arrays([columns[n] for n in STREAMS.names], schema=STREAMS)
 
     def good(
         self, requests: Requests, sieve: Sieve, lines: Ints,
@@ -108,15 +109,6 @@ class DataSet:
         batch = self.batch(requests, requests.texts.get("request_id", numbers), numbers)
         sieve.report(self.source, place, intake)
         return batch if sieve.good.all() else batch.filter(pa.array(sieve.good))
-
-    def _same_for(self, rows: int) -> list[pa.Array]:
-        """Every column as if it held one value, kept for the next rows, which are about as many."""
-        columns = self._columns
-        if not columns or len(columns[0]) < rows:
-            most = rows + rows // 4
-            named = zip(STREAMS.names, self._values, strict=True)
-            columns = self._columns = [same(name, value, most) for name, value in named]
-        return [column.slice(0, rows) for column in columns]
 
 
 def read_csv(

@@ -14,7 +14,7 @@ from tokengap.adapters.rows import assemble
 from tokengap.adapters.shared.aiperf_metadata import Failure, outcome
 from tokengap.adapters.shared.json_columns import column, there, values
 from tokengap.adapters.shared.list_cells import lists
-from tokengap.adapters.shared.nested import prefixed, same, text_maps
+from tokengap.adapters.shared.nested import prefixed, text_maps
 
 ROUNDING_NS: Final = 1_000
 """Sums of rounded milliseconds may differ by this much; anything more is a missing event."""
@@ -54,11 +54,10 @@ def batch(rows: pa.RecordBatch, lines: Ints, source_id: str, trace: str) -> pa.R
     """One row per request; `lines` are the numbers of their lines."""
     ends = _ends(rows)
     answers = _answers(rows, ends.answered)
-    constants = {
+    facts: dict[str, Any] = {
         "trace": trace, "attempt": 0, "choice": 0, "vantage": "client", "clock": source_id,
         "clock_kind": "wall", "marks": [],
     }  # fmt: skip
-    facts = {name: same(name, value, rows.num_rows) for name, value in constants.items()}
     facts |= _names(rows, pc.cast(pa.array(lines), pa.string()), source_id)
     facts |= _times(rows, ends)
     facts["status"] = pa.array(ends.statuses, pa.string())
