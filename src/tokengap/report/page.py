@@ -8,19 +8,17 @@ import base64
 import hashlib
 import json
 from datetime import UTC, datetime
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-import altair as alt
 import duckdb
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
 from tokengap import __version__
 from tokengap.findings import Audit
 from tokengap.findings.audit import rows
+from tokengap.report import render
 from tokengap.report.banner import banner
 from tokengap.report.section import Subject
 from tokengap.report.sections import sections
@@ -34,7 +32,7 @@ _ESCAPES: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
     """The page; the connection must have the query library loaded and bound to the same logs."""
     subject = Subject(con, audit)
-    script = _script()
+    script, undrawn = _script()
     return _template().render(
         version=__version__,
         traces=trace_names(audit, TRACES_SHOWN),
@@ -44,7 +42,8 @@ def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
         banner=banner(audit),
         sections=sections(subject),
         script=Markup(script),  # noqa: S704 (our own)
-        script_digest=_digest(script),
+        script_source=_source(script),
+        undrawn=undrawn,
         generated=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
     )
 
@@ -72,14 +71,18 @@ def _json(value: Any) -> Markup:
     return Markup(text.translate(_ESCAPES))  # noqa: S704 (escaped for JSON)
 
 
-@cache
-def _script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as Altair's version needs them, and the page's own lines."""
-    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+def _script() -> tuple[str, str | None]:
+    """What draws the charts, or nothing and the reason: the tables need no script."""
     own = (files("tokengap") / "report" / "page.js").read_text("utf-8")
-    bundle: str = vl_convert.javascript_bundle(own, vl_version=version)
-    return bundle.replace("</script", "<\\/script")
+    try:
+        return render.script(own, render.BOUNDS), None
+    except render.RenderError as error:
+        return "", str(error)
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _source(script: str) -> str:
+    """Which scripts the page lets run: its own."""
+    if not script:
+        return "'none'"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
