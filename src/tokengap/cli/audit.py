@@ -7,16 +7,8 @@ from typing import Any
 
 import click
 
-from tokengap.cli.options import (
-    PATHS,
-    STDOUT,
-    check_output,
-    declaring,
-    judging,
-    mounting,
-    reading,
-    write_output,
-)
+from tokengap.cli.options import PATHS, declaring, judging, mounting, reading
+from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.errors import EXIT_CONDITION
 
 PLAIN_WIDTH = 120
@@ -30,13 +22,7 @@ CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
 @reading
 @mounting
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (tokengap.audit/1).")
-@click.option(
-    "--html",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write a page with charts; `-` prints it instead of the summary.",
-)
-@click.option("--force", is_flag=True, help="Overwrite an existing FILE.")
+@writing
 @click.option("--all-stalls", is_flag=True, help="List every hidden stall on the terminal.")
 @click.option(
     "--fail-on",
@@ -49,11 +35,10 @@ def audit(
     limits: Sequence[str],
     slo: Path | None,
     as_json: bool,
-    html: Path | None,
-    force: bool,
     all_stalls: bool,
     fail_on: Sequence[str],
     query_dirs: Sequence[Path],
+    outputs: Outputs,
     **options: Any,
 ) -> None:
     """Judge logs or stores: who met the limits, who stalled, and where.
@@ -64,19 +49,15 @@ def audit(
     from tokengap.findings import audit as judge
     from tokengap.library import SHARED, read_catalogue
 
-    if html is not None:
-        check_output(html, force=force)
+    check_outputs(outputs, as_json=as_json)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
     with opened(paths, read_catalogue(query_dirs).storing(SHARED), **options) as inputs:
         _require_answers(inputs.con)
         found = judge(inputs.con, asked)
         _require_judged(found)
-        if html is not None:
-            from tokengap.report.page import page
-
-            write_output(html, page(inputs.con, found))
-    if html != STDOUT:
+        write_outputs(outputs, inputs.con, found)
+    if not outputs.takes_stdout:
         _print(found, as_json=as_json, all_stalls=all_stalls)
     if _holds(found, fail_on):
         raise SystemExit(EXIT_CONDITION)

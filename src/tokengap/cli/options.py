@@ -150,14 +150,14 @@ def check_output(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path}: the folder {path.parent} does not exist")
 
 
-def write_output(path: Path, text: str) -> None:
+def write_output(path: Path, content: str | bytes) -> None:
     """Write the file, or standard output for `-`; UsageError if the disk will not have it."""
     from tokengap.errors import UsageError
 
     if path == STDOUT:
-        click.echo(text, nl=False)
+        click.echo(content, nl=False)
         return
     try:
-        path.write_text(text, "utf-8")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error

@@ -11,46 +11,28 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any, Final
 
-import duckdb
 import jinja2
 from markupsafe import Markup
 
 from tokengap import __version__
-from tokengap.findings import Audit
-from tokengap.findings.audit import rows
 from tokengap.report import render
-from tokengap.report.banner import banner
-from tokengap.report.section import Subject
-from tokengap.report.sections import sections
-from tokengap.report.words import dates, plain, trace_names
-from tokengap.units import format_count
+from tokengap.report.whole import Report
+from tokengap.report.words import plain
 
-TRACES_SHOWN: Final = 8
 _ESCAPES: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-def page(con: duckdb.DuckDBPyConnection, audit: Audit) -> str:
-    """The page; the connection must have the query library loaded and bound to the same logs."""
-    subject = Subject(con, audit)
+def page(report: Report) -> str:
+    """The report as a page."""
     script, undrawn = _script()
     return _template().render(
         version=__version__,
-        traces=trace_names(audit, TRACES_SHOWN),
-        streams=format_count(audit.counts["streams"]),
-        scope=subject.scope,
-        dates=dates(audit) if _on_wall_clocks(con) else None,
-        banner=banner(audit),
-        sections=sections(subject),
+        report=report,
         script=Markup(script),  # noqa: S704 (our own)
         script_source=_source(script),
         undrawn=undrawn,
         generated=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
     )
-
-
-def _on_wall_clocks(con: duckdb.DuckDBPyConnection) -> bool:
-    kinds = rows(con, "SELECT DISTINCT clock_kind FROM streams")
-    return [row["clock_kind"] for row in kinds] == ["wall"]
 
 
 def _template() -> jinja2.Template:

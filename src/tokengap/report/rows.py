@@ -51,7 +51,7 @@ def write_csv(rows: Rows, out: TextIO) -> None:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows.names)
     for row in rows.values:
-        writer.writerow([_cell(value) for value in row])
+        writer.writerow([cell(value) for value in row])
 
 
 def write_table(rows: Rows, out: TextIO) -> None:
@@ -74,7 +74,7 @@ def _table(names: list[str], rows: Iterable[tuple[Any, ...]], *, headed: bool = 
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*("" if value is None else Text(str(_cell(value))) for value in row))
+        table.add_row(*("" if value is None else Text(str(cell(value))) for value in row))
     return table
 
 
@@ -95,7 +95,8 @@ def _as_query_error(statement: str) -> Iterator[None]:
         raise QueryError(f"{statement}: {error}") from error
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
+    """A value for one cell of a table: what is nested as JSON."""
     return _json(value) if isinstance(value, dict | list) else value
 
 

@@ -64,8 +64,7 @@ class Section:
 
     name: what its files are called. samples: n, and whether it counts requests or gaps. scope: as
     in `Subject`. legend, chart (a Vega-Lite specification), table, findings, terms: what is shown.
-    data: the rows that the chart is made of. notes: how to read it, or why there is nothing to
-    show.
+    data: the rows behind chart and table. notes: how to read it, or why there is nothing to show.
     """
 
     name: str

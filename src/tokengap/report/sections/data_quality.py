@@ -18,6 +18,7 @@ def data_quality(subject: Subject) -> Section:
         "Data quality",
         f"n {format_count(subject.audit.counts['streams'])} streams, all that were read",
         subject.scope,
+        data=subject.audit.quality,
         findings=found,
         notes=[] if found else ["Nothing in the logs limits the trust in these numbers."],
     )

@@ -37,6 +37,7 @@ def handoff(subject: Subject) -> Section:
         f"n {completed} completed requests, per request, "
         + ("each boundary named" if table else "boundary stream: token k to token k + 1"),
         subject.scope,
+        data=subject.audit.boundaries,
         table=table,
         findings=found,
         notes=notes if found else ["No request completed, so no handoff was seen."],

@@ -24,6 +24,7 @@ def handoff_stages(subject: Subject) -> Section | None:
         "What the handoff is made of",
         "n beside each row, per request, boundary beside each row",
         subject.scope,
+        data=subject.audit.stages,
         table=Table(STAGE_COLUMNS, rows, ("boundary", "stage")),
         notes=[STAGES_SUM],
     )

@@ -42,6 +42,7 @@ def hidden_stalls(subject: Subject) -> Section | None:
         f"n {format_count(len(found))} of {format_count(audit.counts['completed'])} completed "
         "requests, per request",
         subject.scope,
+        data=found,
         table=table if found else None,
         notes=notes,
     )
@@ -75,6 +76,7 @@ def _ratios(subject: Subject) -> Section:
         "Largest ratios of worst gap to average",
         f"the first {len(rows)}, per request",
         subject.scope,
+        data=subject.audit.ratios,
         table=Table(columns, rows, _WORDS),
         notes=[f"Without limits nothing is judged; try {TRY_LIMITS}."],
     )

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tokengap.findings.audit import Row
 from tokengap.report.section import Section, Subject, Table
 from tokengap.report.words import (
     PERCENTILES,
@@ -45,6 +46,13 @@ def latency(subject: Subject) -> Section:
         "Percentiles",
         "n and basis beside each row",
         subject.scope,
+        data=[*audit.percentiles, _pooled(gaps)],
         table=Table(columns, rows, _WORDS) if rows else None,
         notes=notes if rows else [why_nothing(audit, [])],
     )
+
+
+def _pooled(gaps: Row) -> Row:
+    """All gaps under the columns of the other rows: their percentiles are exact."""
+    bounds = {f"{p}_{side}_ns": gaps[f"{p}_ns"] for p in PERCENTILES for side in ("low", "high")}
+    return {"statistic": "gap", **{k: gaps[k] for k in ("basis", "n", "left_out")}, **bounds}

@@ -42,6 +42,7 @@ def objectives(subject: Subject) -> Section | None:
         "Objectives",
         f"n {format_count(whole['offered'])} offered requests, per request",
         subject.scope,
+        data=[*audit.per_objective, {"statistic": "all of them"} | whole],
         table=Table(columns, rows, _WORDS),
         notes=[
             ATTAINMENT,

@@ -30,6 +30,7 @@ def vantages(subject: Subject) -> Section | None:
         f"n {format_count(sum(row['requests'] for row in subject.audit.views))} pairs of views, "
         "medians over requests",
         subject.scope,
+        data=subject.audit.views,
         table=Table(VIEW_COLUMNS, rows, ("seen at", "requests")),
         notes=[WAYS],
     )

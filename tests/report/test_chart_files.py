@@ -1,0 +1,80 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.report.auditing import LIMITS, ONE_OF_EACH, request, text_of
+from tests.report.reading import specification
+from tokengap.report import render
+from tokengap.report.chart_files import WIDTH, light
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("each")
+    text_of(folder, ONE_OF_EACH, *LIMITS, "--charts", str(folder / "charts"))
+    return folder / "charts"
+
+
+def test_every_chart_is_there_in_three_forms(folder: Path) -> None:
+    names = {path.name.split(".")[0] for path in folder.iterdir()}
+    assert {"average_against_worst", "gap_survival"} <= names
+    assert {path.name for path in folder.iterdir()} == {
+        name + form for name in names for form in (".png", ".svg", ".vl.json")
+    }
+    for name in names:
+        png = (folder / f"{name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG\r\n\x1a\n")
+        assert int.from_bytes(png[16:20]) > 2 * WIDTH  # width, at two pixels per unit
+        assert (folder / f"{name}.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_a_file_needs_nothing_of_the_page(folder: Path) -> None:
+    for path in folder.glob("*.vl.json"):
+        text = path.read_text("utf-8")
+        assert "var(--" not in text
+        assert '"container"' not in text
+    for path in folder.glob("*.svg"):
+        text = path.read_text("utf-8")
+        assert "var(--" not in text
+        assert not re.search(r'(href|src)="|url\(http|@import', text)
+
+
+def test_colours_are_those_of_the_light_theme_on_white(folder: Path) -> None:
+    assert light()["card"] == "#ffffff"
+    spec = specification(folder / "average_against_worst.vl.json")
+    assert spec["config"]["background"] == "#ffffff"
+    assert light()["hidden"] in json.dumps(spec)
+    assert light()["hidden"] in (folder / "average_against_worst.svg").read_text("utf-8")
+
+
+def test_a_file_says_what_the_page_says_over_the_chart(folder: Path) -> None:
+    spec = specification(folder / "average_against_worst.vl.json")
+    assert spec["title"]["text"] == "Average against worst gap"
+    assert spec["title"]["subtitle"] == [
+        "n 6 completed requests, per request · client, times from sent · window 1.4 s, by start",
+        "◇ possible hidden stall: the log does not decide one of the two verdicts: 1",
+        "○ verdict not decided by the log: 1",
+    ]
+    assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/v")
+
+
+def test_text_of_a_log_is_no_colour(tmp_path: Path) -> None:
+    log = [request("var(--ink)", [10] * 19 + [610])]
+    text_of(tmp_path, log, *LIMITS, "--charts", str(tmp_path / "charts"))
+    spec = specification(tmp_path / "charts" / "average_against_worst.vl.json")
+    named = [row for rows in spec["datasets"].values() for row in rows if "request" in row]
+    assert [row["request"] for row in named] == ["var(--ink)"]
+
+
+def test_a_chart_that_cannot_be_drawn_is_said_and_keeps_its_specification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "BOUNDS", render.Bounds(memory_bytes=64 * 2**20, time_s=120))
+    folder = tmp_path / "charts"
+    told = text_of(tmp_path, ONE_OF_EACH, *LIMITS, "--charts", str(folder), "--md", "-")
+    assert {path.name for path in folder.iterdir()} == {
+        f"{path.name.split('.')[0]}.vl.json" for path in folder.iterdir()
+    }
+    assert "No chart: it needed more than 64 MiB of memory." in told
