@@ -15,6 +15,7 @@ from tokengap.cli.options import STDOUT, Command, check_output, write_output
 _FILES: Final = {
     "html": "Write a page with charts; `-` prints it instead of the summary.",
     "md": "Write the report as Markdown; with --charts it shows their pictures.",
+    "perfetto": "Write a trace for ui.perfetto.dev: the worst requests and all beside them.",
 }
 _FOLDERS: Final = {
     "charts": "Write every chart as PNG, SVG and Vega-Lite JSON.",
@@ -28,6 +29,7 @@ class Outputs:
 
     html: Path | None = None
     md: Path | None = None
+    perfetto: Path | None = None
     charts: Path | None = None
     csv: Path | None = None
     force: bool = False
@@ -108,7 +110,9 @@ def _check_folder(path: Path, *, force: bool) -> None:
 
 def write_outputs(outputs: Outputs, con: Any, found: Any) -> None:
     """Write everything asked for; an output that fails is said, and spoils no other."""
-    if not {**outputs.files, **outputs.folders}:
+    if outputs.perfetto is not None:
+        _write_perfetto(outputs.perfetto, con, found)
+    if not {**outputs.files, **outputs.folders}.keys() - {"perfetto"}:
         return
     from tokengap.report.whole import compose
 
@@ -124,6 +128,17 @@ def write_outputs(outputs: Outputs, con: Any, found: Any) -> None:
         from tokengap.report.markdown import markdown
 
         write_output(outputs.md, markdown(report, *_pictures(outputs, drawn)))
+
+
+def _write_perfetto(path: Path, con: Any, found: Any) -> None:
+    from tokengap.report.perfetto import perfetto
+    from tokengap.report.section import Subject
+    from tokengap.report.timeline import timeline
+
+    made = timeline(Subject(con, found))
+    write_output(path, perfetto(made))
+    for line in made.says:
+        click.echo(f"{path}: {line}", err=True)
 
 
 def _write_csv(folder: Path, report: Any) -> None:
