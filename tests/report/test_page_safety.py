@@ -12,38 +12,12 @@ from typing import Final
 import pytest
 
 from tests.cases.convert import Record
-from tests.report.auditing import LIMITS, page_of, request
+from tests.report.auditing import LIMITS, page_of
+from tests.report.hostile import EVIL, IN_THE_WAY, NAME, hostile
 from tests.report.html import Page, data
+from tokengap.report.words import plain
 
 LOADS: Final = {"src", "href", "srcset", "action", "formaction", "poster", "ping", "background"}
-EVIL: Final = (
-    "</script><script>document.title='owned'</script>",
-    "<!--<script>",
-    '"><img src=x onerror="document.title=\'owned\'">',
-    "{{ 7 * 7 }}{% raw %}",
-    "'); document.title='owned'; ('",
-    "datum.tpot + (document.title='owned')",
-    "http://example.org/pixel.png",
-    "javascript:document.title='owned'",
-    "&lt;b&gt;",
-    "__proto__",
-    "\u202eback\x1b[2J\u2028wards",
-)
-TEXTS: Final = (
-    "model", "deployment", "tenant", "slo_class", "finish_reason", "prefill_worker",
-    "decode_worker",
-)  # fmt: skip
-
-
-def hostile() -> list[Record | str]:
-    """A log in which every text is an attack: all stall, so that all are listed and drawn."""
-    requests = [
-        request(evil, [10] * 19 + [610]) | dict.fromkeys(TEXTS, evil) | {"ids": {evil: evil}}
-        for evil in EVIL
-    ]
-    return [*requests, json.dumps({"request_id": EVIL[0], "times_ns": EVIL[2]})]
-
-
 CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
 QUIET: Final = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -55,7 +29,7 @@ QUIET: Final = (
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Page:
     folder = tmp_path_factory.mktemp("hostile")
-    return page_of(folder, hostile(), "--trace", EVIL[2], *LIMITS)[0]
+    return page_of(folder, hostile(), "--trace", NAME, *LIMITS)[0]
 
 
 def test_nothing_is_loaded_from_elsewhere(one_of_each: tuple[Page, Record]) -> None:
@@ -77,23 +51,24 @@ def test_one_script_may_run_and_no_text_may_become_one(one_of_each: tuple[Page, 
     assert "unsafe-eval" not in page.policy
 
 
-def test_text_of_logs_is_inert(one_of_each: tuple[Page, Record], attacked: Page) -> None:
+def test_text_of_logs_is_plain(one_of_each: tuple[Page, Record], attacked: Page) -> None:
     harmless, _ = one_of_each
     assert {tag for tag, _, _ in attacked.elements} <= {tag for tag, _, _ in harmless.elements}
     assert attacked.scripts == harmless.scripts
     names = {name for _, found, _ in harmless.elements for name in found}
     assert {name for _, found, _ in attacked.elements for name in found} <= names
-    assert attacked.texts("h1") == [EVIL[2]]
+    assert attacked.texts("h1") == [NAME]
     shown = {row[0] for row in attacked.section("Hidden stalls").rows}
-    assert shown == {*EVIL[:-1], "\ufffdback\ufffd[2J\ufffdwards"}
+    assert shown == {plain(evil) for evil in EVIL}
 
 
 def test_text_of_logs_enters_charts_as_values_alone(attacked: Page) -> None:
     stall_map, survival = attacked.charts
-    assert len(data(stall_map, "request")) == len(EVIL)
+    assert len(data(stall_map, "request")) == len([*EVIL, IN_THE_WAY])
     for spec in (stall_map, survival):
         without_data = json.dumps({key: spec[key] for key in spec if key != "datasets"})
-        assert not any(json.dumps(evil)[1:-1] in without_data for evil in EVIL)
+        attacks = (json.dumps(evil)[1:-1] for evil in EVIL if "owned" in evil)
+        assert not any(attack in without_data for attack in attacks)
         assert "owned" not in without_data
 
 
