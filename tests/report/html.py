@@ -60,6 +60,16 @@ class Page(HTMLParser):
             if tag == "script" and not _runs(tag, attributes)
         ]
 
+    def chart(self, name: str) -> dict[str, Any]:
+        """The specification of a section's chart."""
+        (text,) = (
+            text
+            for tag, attributes, text in self.elements
+            if tag == "script" and attributes.get("id") == f"chart-{name}"
+        )
+        spec: dict[str, Any] = strict_json(text)
+        return spec
+
     @property
     def policy(self) -> str:
         (content,) = (

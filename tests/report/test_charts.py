@@ -16,7 +16,8 @@ def mark(place: str = "unjudged", **columns: Any) -> Row:
     row = {
         "trace": "t", "request_id": "a", "attempt": 0, "choice": 0, "tpot_low_ns": 20.0 * MS,
         "tpot_high_ns": 20.0 * MS, "worst_gap_low_ns": 80 * MS, "worst_gap_high_ns": 80 * MS,
-        "worst_gap_index": 3, "worst_gap_after_token": 5, "requests": 1, "place": place,
+        "worst_gap_index": 3, "worst_gap_after_token": 5, "requests": 1, "timeline": 1,
+        "place": place,
     }  # fmt: skip
     return row | columns
 

@@ -25,7 +25,7 @@ def test_the_banner_says_what_was_promised_kept_and_hidden(
 
 def test_quadrants_count_what_the_audit_counts(one_of_each: tuple[Page, Record]) -> None:
     page, report = one_of_each
-    names = written(page.charts[0])
+    names = written(page.chart("average_against_worst"))
     assert {
         "meets average, misses worst gap: 1", "misses both: 1", "meets both: 1",
         "misses average, meets worst gap: 1",
@@ -41,7 +41,9 @@ def test_every_completed_request_is_a_mark_or_accounted_for(
     one_of_each: tuple[Page, Record],
 ) -> None:
     page, report = one_of_each
-    marks = {row["request"]: row["place"] for row in data(page.charts[0], "request")}
+    marks = {
+        row["request"]: row["place"] for row in data(page.chart("average_against_worst"), "request")
+    }
     assert marks == {
         "fine": "meets", "hidden": "hidden", "slow": "average", "both": "both",
         "possible": "possible", "undecided": "undecided",
@@ -56,7 +58,8 @@ def test_every_completed_request_is_a_mark_or_accounted_for(
 
 
 def test_limits_are_drawn_where_they_are(one_of_each: tuple[Page, Record]) -> None:
-    stall_map, survival = one_of_each[0].charts
+    page = one_of_each[0]
+    stall_map, survival = page.chart("average_against_worst"), page.chart("gap_survival")
     assert lines(stall_map) == {"x": {50}, "y": {500}}
     assert lines(survival) == {"x": {50, 500}, "y": set()}
     for spec in (stall_map, survival):
@@ -73,6 +76,7 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
     starts = [scope.split(" · ")[0] for scope in scopes[1:]]
     # 10 + 20 + 10 + 2 + 1 + 1 gaps of completed requests
     assert starts == [
+        "n 6 completed requests, per request",
         "n 6 completed requests, per request",
         "n 44 gaps, per gap",
         "n 2 of 7 completed requests, per request",
@@ -135,7 +139,7 @@ def test_an_outlier_among_many_gaps_stays_in_the_chart(tmp_path: Path) -> None:
     gaps = [10] * 6001
     gaps[5500] = 900
     page, _ = page_of(tmp_path, [request("a", gaps)], *LIMITS)
-    survival = page.charts[1]
+    survival = page.chart("gap_survival")
     curve = data(survival, "gap", "share")
     assert len(curve) <= 5000
     assert max(row["gap"] for row in curve) == 900
@@ -148,7 +152,7 @@ def test_an_outlier_among_many_requests_stays_in_the_chart(tmp_path: Path) -> No
     log = [request(f"r{n}", [10 + n % 40, 20 + n % 97]) for n in range(6001)]
     log[5500] = request("outlier", [10, 900])
     page, _ = page_of(tmp_path, log, *LIMITS)
-    marks = data(page.charts[0], "request")
+    marks = data(page.chart("average_against_worst"), "request")
     assert len(marks) <= 5000
     assert sum(mark["requests"] for mark in marks) == 6001
     assert [
@@ -159,7 +163,7 @@ def test_an_outlier_among_many_requests_stays_in_the_chart(tmp_path: Path) -> No
 def test_a_page_with_as_many_single_marks_as_there_can_be_is_small(tmp_path: Path) -> None:
     log = [request(f"request-{n:032}", [10 + n % 40, 20 + n % 97]) for n in range(2000)]
     page, _ = page_of(tmp_path, log, *LIMITS)
-    assert len(data(page.charts[0], "request")) == 2000
+    assert len(data(page.chart("average_against_worst"), "request")) == 2000
     assert len(page.html.encode()) < 2_000_000
 
 
@@ -185,7 +189,11 @@ def test_where_there_is_nothing_to_show_the_page_says_why(
 ) -> None:
     page, _ = page_of(tmp_path, log, *LIMITS)
     assert page.charts == []
-    for title in ("Average against worst gap", "How many gaps are long"):
+    for title in (
+        "Average against worst gap",
+        "The worst requests from start to end",
+        "How many gaps are long",
+    ):
         assert page.section(title).texts("p", "empty") == [reason]
 
 
@@ -199,7 +207,7 @@ def test_a_window_without_requests_is_named_as_the_reason(tmp_path: Path) -> Non
 def test_without_limits_nothing_is_judged_and_ratios_guide_the_eye(tmp_path: Path) -> None:
     page, _ = page_of(tmp_path, ONE_OF_EACH)
     assert page.texts("h2")[0] == "No limits were given, so nothing is judged."
-    stall_map, survival = page.charts
+    stall_map, survival = page.chart("average_against_worst"), page.chart("gap_survival")
     assert lines(stall_map) == lines(survival) == {"x": set(), "y": set()}
     assert "worst gap = average" in written(stall_map)
     assert {mark["place"] for mark in data(stall_map, "request")} == {"unjudged"}
@@ -209,9 +217,9 @@ def test_without_limits_nothing_is_judged_and_ratios_guide_the_eye(tmp_path: Pat
 
 def test_one_limit_makes_two_halves(tmp_path: Path) -> None:
     page, _ = page_of(tmp_path, ONE_OF_EACH, "--limit", "worst_gap=500ms")
-    names = set(written(page.charts[0]))
+    names = set(written(page.chart("average_against_worst")))
     assert {"misses worst gap: 3", "meets worst gap: 3"} <= names
-    assert lines(page.charts[0]) == {"x": set(), "y": {500}}
+    assert lines(page.chart("average_against_worst")) == {"x": set(), "y": {500}}
     assert page.texts("h2")[0] == "4 of 8 offered requests kept every limit."
 
 

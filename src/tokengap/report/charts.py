@@ -38,6 +38,7 @@ def stall_map(marks: Sequence[Row], limits: Limits, corners: Mapping[str, Corner
     """Average TPOT against worst gap, one mark per row.
 
     marks: rows of the query `stall_map`, each with its `place`, a key of `PLACES`; at least one.
+    and the rank of its `timeline`.
     limits: on tpot and worst_gap. corners: what `top left`, `bottom right` and so on stand for.
     """
     data = [_mark(row) for row in marks]
@@ -73,6 +74,7 @@ def _mark(row: Row) -> Row:
         "low": (low or high) / MS,
         "worst": row["worst_gap_low_ns"] / MS,
         "requests": row["requests"],
+        "timeline": row["timeline"],
         "request": shortened(plain(row["request_id"])),
         "average": interval(low, high),
         "longest": interval(row["worst_gap_low_ns"], row["worst_gap_high_ns"]),
@@ -86,10 +88,11 @@ def _points(data: Sequence[Row], x: Sequence[float], y: Sequence[float]) -> Laye
     keys = [place.key for place in places]
     most = max(d["requests"] for d in data)
     areas = _AREAS if most > 1 else [_AREA, _AREA]
+    picked = alt.selection_point(name="point", fields=["timeline"], toggle=False)
     area = alt.Scale(type="linear", domain=[1, max(most, 2)], range=areas)
     return (
         over(sorted(data, key=lambda d: (keys.index(d["place"]), -d["requests"])))
-        .mark_point(fillOpacity=0.55, strokeWidth=1.3)
+        .mark_point(fillOpacity=0.55, cursor="pointer")
         .encode(
             x=alt.X(**in_ms("tpot", "average TPOT, per request", x)),
             y=alt.Y(**in_ms("worst", "worst gap, per request", y)),
@@ -97,6 +100,7 @@ def _points(data: Sequence[Row], x: Sequence[float], y: Sequence[float]) -> Laye
             stroke=alt.Stroke(**_by_place(keys, [place.colour for place in places])),
             shape=alt.Shape(**_by_place(keys, [place.path for place in places])),
             size=alt.Size("requests:Q", scale=area, legend=None),
+            strokeWidth=alt.when(picked, empty=False).then(alt.value(4)).otherwise(alt.value(1.3)),
             tooltip=[
                 alt.Tooltip("request:N", title="request"),
                 alt.Tooltip("average:N", title="average TPOT"),
@@ -105,6 +109,8 @@ def _points(data: Sequence[Row], x: Sequence[float], y: Sequence[float]) -> Laye
                 alt.Tooltip("requests:Q", title="requests behind the mark"),
             ],
         )
+        .properties(name="points")
+        .add_params(picked)
     )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import duckdb
 
 from tokengap.findings import Audit, Finding
-from tokengap.findings.audit import Row
+from tokengap.findings.audit import Row, rows
 from tokengap.report.theme import Place
 from tokengap.report.words import boundary, window
 from tokengap.slo import sql_parameter
@@ -38,6 +39,11 @@ class Subject:
     def limits_ns(self) -> dict[str, int]:
         """Limits by statistic."""
         return {objective.statistic: objective.limit_ns for objective in self.audit.objectives}
+
+    @cached_property
+    def timelines(self) -> list[Row]:
+        """Rows of the query `request_timelines`: one chart draws them, another picks from them."""
+        return rows(self.con, f"FROM request_timelines({self.asked})")
 
 
 @dataclass(frozen=True)

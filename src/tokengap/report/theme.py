@@ -15,6 +15,7 @@ MS_LABEL: Final = (
     " : datum.value >= 1 ? format(datum.value, '~r') + ' ms'"
     " : format(datum.value * 1000, '~r') + ' µs'"
 )
+MS_FROM_0: Final = f"datum.value === 0 ? '0' : {MS_LABEL}"
 SHARE_LABEL: Final = "format(datum.value * 100, '.10~f') + ' %'"
 _MOST_BY_POWERS, _MOST_EVENLY = 10, 8
 _LOG_STEPS: Final = ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,))  # within a power of ten
@@ -65,6 +66,25 @@ PLACES: Final = {
     )
 }
 """Drawn in this order: what matters most lies on top."""
+
+PIECES: Final = {
+    key: Place(key, f"var(--{name})", _SQUARE)
+    for key, name in (
+        ("ttft", "ttft"),
+        ("steady", "steady"),
+        ("longest", "met"),
+        ("handoff", "handoff"),
+        ("preemption", "both"),
+        ("prefill_interference", "hidden"),
+        ("delivery_pause", "delivery"),
+        ("shared_pause", "shared"),
+        ("unexplained", "undecided"),
+    )
+}
+"""What the time of a request goes to: TTFT, steps, the longest gap within its limit, causes."""
+
+BASES: Final = {None: 1.0, "measured": 1.0, "declared": 0.5, "inferred": 0.15}
+"""How solid a mark is by how the claim behind it is known; None: it makes no claim."""
 
 CONFIG: Final[dict[str, Any]] = {
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",

@@ -17,11 +17,13 @@ from tokengap.report.sections.handoff_stages import handoff_stages
 from tokengap.report.sections.hidden_stalls import hidden_stalls
 from tokengap.report.sections.latency import latency
 from tokengap.report.sections.objectives import objectives
+from tokengap.report.sections.request_timelines import request_timelines
 from tokengap.report.sections.terms import terms
 from tokengap.report.sections.vantages import vantages
 
 SECTIONS: Final[tuple[Build, ...]] = (
     average_against_worst,
+    request_timelines,
     gap_survival,
     hidden_stalls,
     causes,

@@ -1,6 +1,6 @@
 """Average against worst gap: one mark per request, in the quadrants that the limits make."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tokengap.findings.audit import Row, rows
@@ -37,7 +37,8 @@ _UNSURE: Final = {
 def average_against_worst(subject: Subject) -> Section:
     """One mark per request, in the quadrants that the limits make."""
     limits = {name: ns for name, ns in subject.limits_ns.items() if name in _VERDICTS}
-    marks = _placed(rows(subject.con, f"FROM stall_map({subject.asked})"), limits)
+    found = rows(subject.con, f"FROM stall_map({subject.asked})")
+    marks = _placed(_with_timelines(subject, found), limits)
     counts = _counts(rows(subject.con, f"FROM stall_quadrants({subject.asked})"), limits)
     unplaced = rows(subject.con, "FROM unplaced_requests")
     drawn = format_count(sum(row["requests"] for row in marks))
@@ -57,7 +58,18 @@ def average_against_worst(subject: Subject) -> Section:
     )
 
 
-def _placed(found: Sequence[Row], limits: Mapping[str, int]) -> list[Row]:
+def _with_timelines(subject: Subject, marks: Sequence[Row]) -> Iterator[Row]:
+    """Marks with the rank of their request's timeline; another negative each where none is kept."""
+    ranks = {_request(row): row["rank"] for row in subject.timelines}
+    for number, row in enumerate(marks, 1):
+        yield row | {"timeline": ranks.get(_request(row), -number)}
+
+
+def _request(row: Row) -> tuple[str, str, int]:
+    return row["trace"], row["request_id"], row["attempt"]
+
+
+def _placed(found: Iterable[Row], limits: Mapping[str, int]) -> list[Row]:
     return [row | {"place": _place(row, limits) or "undecided"} for row in found]
 
 
@@ -100,6 +112,7 @@ def _map_notes(subject: Subject, marks: list[Row], unplaced: list[Row]) -> Itera
     if not marks:
         yield why_nothing(subject.audit, unplaced)
         return
+    yield "Pick a point to see its request from start to end, below."
     missing = [name for name in _VERDICTS if name not in subject.limits_ns]
     if missing:
         names = " and ".join(NAMES[name] for name in missing)
