@@ -79,6 +79,7 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
         "n 6 completed requests, per request",
         "n 6 completed requests, per request",
         "n 44 gaps, per gap",
+        "n 6 completed requests, per request",
         "n 2 of 7 completed requests, per request",
         "n 4 gaps over their limit, per gap",  # 610, 600, 700 and 600 ms
         "n 8 offered requests, per request",
@@ -193,6 +194,7 @@ def test_where_there_is_nothing_to_show_the_page_says_why(
         "Average against worst gap",
         "The worst requests from start to end",
         "How many gaps are long",
+        "Where in the stream the worst gap falls",
     ):
         assert page.section(title).texts("p", "empty") == [reason]
 

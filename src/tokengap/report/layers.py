@@ -57,7 +57,7 @@ def vertical_limit(
     ends_soon = f"width * {1 - at:.4f} < {_LABEL_WIDTH}"
     line = over([{"limit": limit}]).encode(x="limit:Q")
     named = line.mark_text(
-        text=_named(statistic, limit_ns),
+        text=limit_name(statistic, limit_ns),
         align=alt.ExprRef(f"{ends_soon} ? 'right' : 'left'"),
         baseline="bottom",
         dy=dy,
@@ -70,10 +70,11 @@ def horizontal_limit(statistic: str, limit_ns: int) -> tuple[Layer, Layer]:
     """A limit on the y axis as a line, its name and value above its left end."""
     line = over([{"limit": limit_ns / MS}]).encode(y="limit:Q")
     named = line.mark_text(
-        text=_named(statistic, limit_ns), align="left", baseline="bottom", dx=8, dy=-4, **TEXT
+        text=limit_name(statistic, limit_ns), align="left", baseline="bottom", dx=8, dy=-4, **TEXT
     )
     return line.mark_rule(**_DASHED), named.encode(x=alt.value(0))
 
 
-def _named(statistic: str, limit_ns: int) -> str:
+def limit_name(statistic: str, limit_ns: int) -> str:
+    """A limit in words."""
     return f"{NAMES[statistic]} ≤ {format_duration(limit_ns)}"

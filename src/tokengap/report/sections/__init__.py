@@ -20,11 +20,13 @@ from tokengap.report.sections.objectives import objectives
 from tokengap.report.sections.request_timelines import request_timelines
 from tokengap.report.sections.terms import terms
 from tokengap.report.sections.vantages import vantages
+from tokengap.report.sections.worst_gap_places import worst_gap_places
 
 SECTIONS: Final[tuple[Build, ...]] = (
     average_against_worst,
     request_timelines,
     gap_survival,
+    worst_gap_places,
     hidden_stalls,
     causes,
     objectives,
