@@ -10,6 +10,7 @@ from tokengap.slo import STATISTICS
 from tokengap.store.connect import Declared, Window
 
 ONE_ROW: Final = {"gap_percentiles", "judged_window", "request_counts", "slo_attainment"}
+PER_PROMISE: Final = {"tpot_promises": 8, "tpot_promise_summary": 3}
 EVERY_LIMIT: Final = limits(**dict.fromkeys(STATISTICS, 1))
 
 
@@ -29,6 +30,9 @@ def test_no_rows_give_no_rows_and_no_error(library: Library, window: Window | No
     library.bind(declared=Declared(window=window))
     found = {name: library.rows(call) for name, call in calls(library).items()}
     per_objective = found.pop("objective_attainment")
+    promised = {name: found.pop(name) for name in PER_PROMISE}
+    assert {name: len(rows) for name, rows in promised.items()} == PER_PROMISE
+    assert not any(row["requests"] for row in promised["tpot_promises"])
     assert {name for name, rows in found.items() if rows} == ONE_ROW
     assert all(len(found[name]) == 1 for name in ONE_ROW)
     assert [row["statistic"] for row in per_objective] == list(STATISTICS)

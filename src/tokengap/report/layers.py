@@ -27,12 +27,14 @@ _LABEL_WIDTH: Final = 150  # pixels that the name of a limit and its value may n
 _DASHED: Final[dict[str, Any]] = {"stroke": "var(--ink)", "strokeDash": [5, 4]}
 
 
-def specification(layers: Sequence[Layer], height: int, description: str) -> Spec:
+def specification(
+    layers: Sequence[Layer], height: int, description: str, *, framed: bool = True
+) -> Spec:
     """Layers as wide as the page allows, under the page's theme."""
     chart = alt.layer(*layers).properties(width="container", height=height, description=description)
     spec: Spec = chart.to_dict() | {"config": CONFIG}
     del spec["$schema"]  # an address that nothing needs
-    return spec
+    return spec if framed else spec | {"view": {"stroke": None}}
 
 
 def over(values: Sequence[Row]) -> alt.Chart:

@@ -17,6 +17,7 @@ from tokengap.report.sections.handoff_stages import handoff_stages
 from tokengap.report.sections.hidden_stalls import hidden_stalls
 from tokengap.report.sections.latency import latency
 from tokengap.report.sections.objectives import objectives
+from tokengap.report.sections.promises import promises
 from tokengap.report.sections.request_timelines import request_timelines
 from tokengap.report.sections.terms import terms
 from tokengap.report.sections.vantages import vantages
@@ -27,6 +28,7 @@ SECTIONS: Final[tuple[Build, ...]] = (
     request_timelines,
     gap_survival,
     worst_gap_places,
+    promises,
     hidden_stalls,
     causes,
     objectives,
