@@ -26,6 +26,7 @@ from tests.planted import LIMIT_NS, planted
 from tokengap.findings import audit
 from tokengap.library import SHARED, load, read_catalogue, refresh
 from tokengap.report.page import page
+from tokengap.report.whole import compose
 from tokengap.slo import Objective
 from tokengap.store.connect import Declared, Tables, bind, connect
 
@@ -63,7 +64,7 @@ def measure(tokens: int, folder: Path) -> Reading:
     refresh(con, catalogue)
     found = audit(con, LIMITS)
     audited = time.perf_counter()
-    text = page(con, found)
+    text = page(compose(con, found))
     done = time.perf_counter()
     return Reading(
         streams=streams,

@@ -83,11 +83,6 @@ class Page(HTMLParser):
     def styles(self) -> str:
         return "".join(text for tag, _, text in self.elements if tag == "style")
 
-    def chart(self, title: str) -> dict[str, Any]:
-        """The one chart under a heading."""
-        (found,) = self.section(title).charts
-        return found
-
     def section(self, title: str) -> "Page":
         """The part of the page under a heading."""
         (found,) = (part for part in self.html.split("<section")[1:] if f"<h2>{title}</h2>" in part)
