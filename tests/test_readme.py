@@ -14,6 +14,7 @@ from tests.documentation import BLOCKS, README, generated
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter, Head
 from tokengap.adapters.source import Source
+from tokengap.report.render import BOUNDS
 
 TEXT = README.read_text("utf-8")
 
@@ -34,6 +35,18 @@ def test_first_command_says_what_the_text_says() -> None:
     arguments = command.split("tokengap audit ")[1].split()
     arguments[0] = str(README.parent / arguments[0])
     assert "23 of 60 completed requests stalled" in tokengap("audit", *arguments).out
+
+
+def test_exports_are_options_of_the_audit() -> None:
+    section = TEXT.split("\n## Exports\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"^\| `(--[a-z]+)", section, re.MULTILINE))
+    assert named == {"--html", "--md", "--charts", "--csv", "--perfetto", "--json"}
+    shown = tokengap("audit", "--help").out
+    assert all(f"  {option} " in shown for option in named)
+
+
+def test_bounds_of_the_text_are_those_of_the_renderer() -> None:
+    assert f"within {BOUNDS.memory_bytes // 2**30} GiB and {BOUNDS.time_s // 60} minutes" in TEXT
 
 
 def test_picture_is_there() -> None:

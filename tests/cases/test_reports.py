@@ -45,7 +45,7 @@ def test_78_renderer_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     starved, report = page_of(tmp_path, log, *LIMITS)  # this process survives
     assert report["percentiles"]["gap_ns"] == gaps
     (said,) = starved.texts("p", "undrawn")
-    assert "it needed more than 64 MiB of memory" in said
+    assert "the renderer needed more than 64 MiB of memory" in said
     assert not starved.charts
     assert not starved.scripts
     assert "script-src 'none'" in starved.policy

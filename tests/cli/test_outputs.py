@@ -109,5 +109,5 @@ def test_a_chart_that_is_not_drawn_is_said_with_the_reason(
     monkeypatch.setattr(render, "BOUNDS", render.Bounds(memory_bytes=64 * 2**20, time_s=120))
     ran = tokengap("audit", log, "--charts", str(tmp_path / "out"))
     assert ran.code == 0
-    assert "gap_survival: it needed more than 64 MiB of memory" in ran.err
+    assert "gap_survival: the renderer needed more than 64 MiB of memory" in ran.err
     assert (tmp_path / "out" / "gap_survival.vl.json").is_file()

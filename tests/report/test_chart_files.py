@@ -77,4 +77,4 @@ def test_a_chart_that_cannot_be_drawn_is_said_and_keeps_its_specification(
     assert {path.name for path in folder.iterdir()} == {
         f"{path.name.split('.')[0]}.vl.json" for path in folder.iterdir()
     }
-    assert "No chart: it needed more than 64 MiB of memory." in told
+    assert "No chart: the renderer needed more than 64 MiB of memory." in told

@@ -43,7 +43,7 @@ def test_one_chart_that_fails_spoils_no_other() -> None:
     assert isinstance(refused, RenderError)
     assert str(refused).startswith("the renderer failed: Vega-Lite to SVG conversion failed")
     assert isinstance(exhausting, RenderError)
-    assert str(exhausting) == "it needed more than 1 GiB of memory"
+    assert str(exhausting) == "the renderer needed more than 1 GiB of memory"
     assert isinstance(last, Picture)
 
 
@@ -61,7 +61,7 @@ def test_a_chart_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
 def test_time_is_limited() -> None:
     (late,) = pictures([POINT], STYLE, Bounds(BOUNDS.memory_bytes, 0))
     assert isinstance(late, RenderError)
-    assert str(late) == "it took longer than 0 ns"
+    assert str(late) == "the renderer took longer than 0 ns"
 
 
 @pytest.mark.parametrize(

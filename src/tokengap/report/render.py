@@ -103,7 +103,9 @@ def _run(jobs: Sequence[Mapping[str, Any]], bounds: Bounds) -> tuple[list[dict[s
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        return _answers(error.stdout or b""), f"it took longer than {_seconds(bounds.time_s)}"
+        return _answers(
+            error.stdout or b""
+        ), f"the renderer took longer than {_seconds(bounds.time_s)}"
     except OSError as error:
         return [], f"the renderer could not be started ({error.strerror})"
     return _answers(done.stdout), _reason(done.returncode, done.stderr, bounds)
@@ -117,7 +119,7 @@ def _answers(out: bytes) -> list[dict[str, str]]:
 def _reason(code: int, said: bytes, bounds: Bounds) -> str:
     text = said.decode("utf-8", "replace")
     if _OUT_OF_MEMORY.search(text):
-        return f"it needed more than {format_bytes(bounds.memory_bytes)} of memory"
+        return f"the renderer needed more than {format_bytes(bounds.memory_bytes)} of memory"
     if code < 0:
         return f"the renderer was stopped by {signal.Signals(-code).name}"
     last = text.strip().splitlines()[-1:] or [f"exit code {code}"]
