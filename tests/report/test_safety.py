@@ -52,6 +52,11 @@ def test_the_log_reaches_every_output(attacked: Path) -> None:
         assert "owned" in (attacked / name).read_text("utf-8")
 
 
+def test_a_terminal_obeys_nothing(tmp_path: Path) -> None:
+    printed = text_of(tmp_path, hostile(), "--trace", NAME, *LIMITS)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e\u2028]", printed)
+
+
 def test_markdown_of_a_log_is_text(attacked: Path, harmless: Path) -> None:
     page, other = markdown(attacked), markdown(harmless)
     known = {tag for tag, _, _ in other.elements} | {"code"}

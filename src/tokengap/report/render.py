@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import altair as alt
@@ -29,7 +30,7 @@ _REASON_SHOWN: Final = 200  # characters
 
 @dataclass(frozen=True)
 class Bounds:
-    """What one rendering may take."""
+    """What one rendering may take; several charts share the time."""
 
     memory_bytes: int
     time_s: int
@@ -80,8 +81,9 @@ def _rendered(
 ) -> Iterator[dict[str, str] | RenderError]:
     """An answer per job. A job that ends the child is given up, and the next child goes on."""
     left = list(jobs)
+    deadline_s = monotonic() + bounds.time_s
     while left:
-        answers, reason = _run(left, bounds)
+        answers, reason = _run(left, bounds, max(0.0, deadline_s - monotonic()))
         for answer in answers:
             yield _failed(answer["error"]) if "error" in answer else answer
         left = left[len(answers) :]
@@ -90,7 +92,9 @@ def _rendered(
             left = left[1:]
 
 
-def _run(jobs: Sequence[Mapping[str, Any]], bounds: Bounds) -> tuple[list[dict[str, str]], str]:
+def _run(
+    jobs: Sequence[Mapping[str, Any]], bounds: Bounds, left_s: float
+) -> tuple[list[dict[str, str]], str]:
     """What one child answered, and why it answered no more."""
     # -P: what lies beside the renderer is no module of its own.
     command = [sys.executable, "-P", str(_RENDERER), str(bounds.memory_bytes)]
@@ -99,7 +103,7 @@ def _run(jobs: Sequence[Mapping[str, Any]], bounds: Bounds) -> tuple[list[dict[s
             command,
             input=json.dumps(jobs).encode(),
             capture_output=True,
-            timeout=bounds.time_s,
+            timeout=left_s,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
