@@ -7,7 +7,10 @@ import pytest
 from tests.report.auditing import LIMITS, ONE_OF_EACH, request, text_of
 from tests.report.reading import specification
 from tokengap.report import render
-from tokengap.report.chart_files import WIDTH, light
+from tokengap.report.chart_files import light
+from tokengap.report.chart_legend import WIDTH, legend_layers
+from tokengap.report.section import Key
+from tokengap.report.theme import PLACES
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +55,32 @@ def test_colours_are_those_of_the_light_theme_on_white(folder: Path) -> None:
 def test_a_file_says_what_the_page_says_over_the_chart(folder: Path) -> None:
     spec = specification(folder / "average_against_worst.vl.json")
     assert spec["title"]["text"] == "Average against worst gap"
-    assert spec["title"]["subtitle"] == [
-        "n 6 completed requests, per request · client, times from sent · window 1.4 s, by start",
-        "◇ possible hidden stall: the log does not decide one of the two verdicts: 1",
-        "○ verdict not decided by the log: 1",
-    ]
+    assert spec["title"]["subtitle"] == (
+        "n 6 completed requests, per request · client, times from sent · window 1.4 s, by start"
+    )
     assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/v")
+
+
+def test_the_legend_is_drawn_below_the_plot_with_the_marks_of_the_chart(folder: Path) -> None:
+    spec = specification(folder / "average_against_worst.vl.json")
+    keys = [layer for layer in spec["layer"] if "values" in layer["data"]]
+    said = [row["says"] for layer in keys[1::2] for row in layer["data"]["values"]]
+    assert said == [
+        "possible hidden stall: the log does not decide one of the two verdicts: 1",
+        "verdict not decided by the log: 1",
+    ]
+    assert [layer["mark"]["stroke"] for layer in keys[::2]] == [
+        light()["hidden"], light()["undecided"],
+    ]  # fmt: skip
+    assert all(layer["encoding"]["y"]["value"] > spec["height"] for layer in keys)
+
+
+def test_a_long_legend_goes_on_in_the_next_line() -> None:
+    keys = [Key(PLACES["meets"], "a" * 60, "1") for _ in range(3)]  # some 400 pixels each
+    marks = legend_layers(keys, 100)[::2]
+    at = [tuple(layer["encoding"][axis]["value"] for axis in "xy") for layer in marks]
+    assert at[0][1] == at[1][1] < at[2][1]
+    assert at[0][0] == at[2][0] < at[1][0] < WIDTH
 
 
 def test_text_of_a_log_is_no_colour(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_what_the_page_says_is_said(one_of_each: tuple[Page, Record], tmp_path: 
     items = told.texts("li")
     assert "Kept: 25 % (2 good of 8 offered; 95 % interval 7.1 % to 59.1 %)" in items
     assert set(page.section("Data quality").texts("li")) <= set(items)
-    assert "◇ possible hidden stall: the log does not decide one of the two verdicts: 1" in items
+    assert "possible hidden stall: the log does not decide one of the two verdicts: 1" in items
 
 
 def test_charts_are_pictures_where_they_are_drawn(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from typing import Any, Final
 import altair as alt
 
 from tokengap.report import render
+from tokengap.report.chart_legend import WIDTH, legend_layers
 from tokengap.report.layers import Spec
 from tokengap.report.section import Section
 from tokengap.report.whole import Report
 
-WIDTH: Final = 860  # pixels
 _ROOT: Final = re.compile(r":root\s*{(.*?)}", re.DOTALL)
 _VARIABLE: Final = re.compile(r"--([\w-]+):\s*([^;]+);")
 _USED: Final = re.compile(r"var\(--([\w-]+)\)")
@@ -55,7 +55,9 @@ def light() -> dict[str, str]:
 
 def standalone(section: Section, colours: Mapping[str, str]) -> Spec:
     """A section's chart with all that it takes from the page."""
-    spec: Spec = _resolved(section.chart, colours)
+    chart = section.chart or {}
+    whole = chart | {"layer": [*chart["layer"], *legend_layers(section.legend, chart["height"])]}
+    spec: Spec = _resolved(whole, colours)
     config = spec.get("config", {}) | {"background": colours["card"]}
     return {
         "$schema": alt.SCHEMA_URL,
@@ -85,17 +87,15 @@ def _width(key: str, value: Any) -> Any:
 
 
 def _title(section: Section, colours: Mapping[str, str]) -> dict[str, Any]:
-    """What the page writes over the chart, the legend included."""
-    legend = [f"{key.place.glyph} {key.says}: {key.count}" for key in section.legend]
+    """What the page writes over the chart."""
     return {
         "text": section.title,
-        "subtitle": [f"{section.samples} · {section.scope}", *legend],
+        "subtitle": f"{section.samples} · {section.scope}",
         "anchor": "start",
         "frame": "group",
         "fontSize": 17,
         "color": colours["ink"],
         "subtitleFontSize": 12,
-        "subtitleLineHeight": 17,
         "subtitleColor": colours["muted"],
         "offset": 28,
     }

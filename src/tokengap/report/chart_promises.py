@@ -56,18 +56,18 @@ def _bar(number: int, row: Row, total: int) -> Row:
         "row": number,
         "requests": row["requests"],
         "count": counted + part,
-        "colour": _colour(row),
+        "place": _place(row),
         "longest": interval(row["longest_ns"], row["longest_ns"]),
         "request": shortened(plain(row["request_id"] or "-")),
     } | {column: row[column] or "does not apply" for column in COLUMNS}
 
 
-def _colour(row: Row) -> str:
-    """Of the bar: what only the average hides stands out."""
+def _place(row: Row) -> str:
+    """A key of `PLACES`, for the bar's colour: what only the average hides stands out."""
     verdicts = [row[column] for column in COLUMNS]
     if "missed" in verdicts:
-        return PLACES["hidden" if row["average"] == "met" else "both"].colour
-    return PLACES["meets" if set(verdicts) == {"met"} else "undecided"].colour
+        return "hidden" if row["average"] == "met" else "both"
+    return "meets" if set(verdicts) == {"met"} else "undecided"
 
 
 def _lines(bars: Sequence[Row]) -> Layer:
@@ -110,9 +110,11 @@ def _bars(bars: Sequence[Row]) -> tuple[Layer, Layer]:
         nice=False,
     )
     x = alt.X("requests:Q", scale=scale, axis=None)
+    colours = alt.Scale(domain=[*PLACES], range=[place.colour for place in PLACES.values()])
+    fill = alt.Fill("place:N", scale=colours, legend=None)
     drawn = over(bars).encode(y=_y(), x=x, tooltip=_tooltip())
     return (
-        drawn.mark_bar(cornerRadiusEnd=2).encode(fill=alt.Fill("colour:N", scale=None)),
+        drawn.mark_bar(cornerRadiusEnd=2).encode(fill=fill),
         drawn.mark_text(align="left", baseline="middle", dx=7, **TEXT).encode(text="count:N"),
     )
 

@@ -86,9 +86,7 @@ def _section(section: Section, picture: str | None, undrawn: str | None) -> Iter
     if section.samples:
         yield text(f"{section.samples} · {section.scope}")
     if section.legend:
-        yield _items(
-            f"{key.place.glyph} {text(key.says)}: {text(key.count)}" for key in section.legend
-        )
+        yield _items(f"{text(key.says)}: {text(key.count)}" for key in section.legend)
     if section.chart:
         yield _chart(section.title, picture, undrawn)
     if section.table:

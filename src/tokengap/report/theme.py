@@ -41,17 +41,11 @@ class Place:
         """The inside of the mark."""
         return "transparent" if self.hollow else self.colour
 
-    @property
-    def glyph(self) -> str:
-        """The mark as a character, for legends made of text."""
-        return _GLYPHS[self.path][self.hollow]
-
 
 _CIRCLE: Final = "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z"
 _DIAMOND: Final = "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"
 _SQUARE: Final = "M-0.85,-0.85H0.85V0.85H-0.85Z"
 _TRIANGLE: Final = "M0,-1L1.1,0.9H-1.1Z"
-_GLYPHS: Final = {_CIRCLE: "●○", _DIAMOND: "◆◇", _SQUARE: "■□", _TRIANGLE: "▲△"}
 
 PLACES: Final = {
     place.key: place
