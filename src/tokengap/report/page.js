@@ -32,7 +32,7 @@ function link(points, timelines, place) {
   points.addSignalListener("point", async (_, { timeline: [picked] = [0] }) => {
     note.replaceChildren(...(picked ? ["Only the request picked above.", back] : []));
     await timelines.signal("picked", picked).height(picked ? step : height).runAsync();
-    if (picked) place.parentElement.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    if (picked) place.parentElement.scrollIntoView({ block: "nearest" });
   });
 }
 
