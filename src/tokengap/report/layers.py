@@ -4,7 +4,8 @@ Text of a log only ever enters as a data value: never as an expression or a fiel
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import altair as alt
@@ -22,6 +23,7 @@ Limits = Mapping[str, int]
 """Limits in ns by statistic."""
 
 LINE: Final = 15  # pixels from one line of text to the next
+PANEL_TITLE: Final = 34  # pixels above a panel that its title and some air take
 TEXT: Final[dict[str, Any]] = {"fontSize": alt.ExprRef("width < 320 ? 10.5 : 12")}
 _LABEL_WIDTH: Final = 150  # pixels that the name of a limit and its value may need
 _DASHED: Final[dict[str, Any]] = {"stroke": "var(--ink)", "strokeDash": [5, 4]}
@@ -35,6 +37,41 @@ def specification(
     spec: Spec = chart.to_dict() | {"config": CONFIG}
     del spec["$schema"]  # an address that nothing needs
     return spec if framed else spec | {"view": {"stroke": None}}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of several plots that stand on one another and share their x axis.
+
+    draw: makes its layers from the pixels that its y axis goes from and to; they share that axis.
+    """
+
+    title: str
+    height: int
+    draw: Callable[[list[int]], Sequence[Layer]]
+
+
+def stacked(panels: Iterable[Panel], description: str, across: Sequence[Layer] = ()) -> Spec:
+    """Panels from top to bottom, each under its title; `across` lies over all of them.
+
+    One layered view, for only that can be as wide as the page allows.
+    """
+    layers: list[Layer] = []
+    top = 0
+    for panel in panels:
+        top += PANEL_TITLE
+        drawn = panel.draw([top + panel.height, top])
+        layers += [alt.layer(*drawn), _panel_title(panel.title, top)]
+        top += panel.height
+    spec = specification([*layers, *across], top, description, framed=False)
+    return spec | {"resolve": {"scale": {"y": "independent"}}}
+
+
+def _panel_title(title: str, top: int) -> Layer:
+    named = over([{}]).mark_text(
+        text=title, align="left", baseline="bottom", dy=-7, fontWeight=600, **TEXT
+    )
+    return named.encode(x=alt.value(0), y=alt.value(top))
 
 
 def over(values: Sequence[Row]) -> alt.Chart:

@@ -16,6 +16,7 @@ MS_LABEL: Final = (
     " : format(datum.value * 1000, '~r') + ' µs'"
 )
 MS_FROM_0: Final = f"datum.value === 0 ? '0' : {MS_LABEL}"
+COUNT_LABEL: Final = "datum.value < 10000 ? format(datum.value, 'd') : format(datum.value, '.3~s')"
 SHARE_LABEL: Final = "format(datum.value * 100, '.10~f') + ' %'"
 _MOST_BY_POWERS, _MOST_EVENLY = 10, 8
 _LOG_STEPS: Final = ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,))  # within a power of ten

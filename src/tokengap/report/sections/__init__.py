@@ -16,6 +16,7 @@ from tokengap.report.sections.handoff import handoff
 from tokengap.report.sections.handoff_stages import handoff_stages
 from tokengap.report.sections.hidden_stalls import hidden_stalls
 from tokengap.report.sections.latency import latency
+from tokengap.report.sections.load import load
 from tokengap.report.sections.objectives import objectives
 from tokengap.report.sections.promises import promises
 from tokengap.report.sections.request_timelines import request_timelines
@@ -31,6 +32,7 @@ SECTIONS: Final[tuple[Build, ...]] = (
     promises,
     hidden_stalls,
     causes,
+    load,
     objectives,
     latency,
     handoff,
