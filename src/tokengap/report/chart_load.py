@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import altair as alt
 
 from tokengap.findings.audit import Row
 from tokengap.report.layers import (
     TEXT,
+    Draw,
     Layer,
     Limits,
     Panel,
@@ -167,7 +168,7 @@ def _longest(data: Sequence[Row], y: alt.Y, clock: _Clock) -> Iterator[Layer]:
     )  # fmt: skip
 
 
-def _series(data: Sequence[Row], column: str, clock: _Clock) -> Any:
+def _series(data: Sequence[Row], column: str, clock: _Clock) -> Draw:
     most = max(d[column] for d in data)
 
     def draw(pixels: list[int]) -> Sequence[Layer]:

@@ -21,6 +21,8 @@ Layer = Any
 """An Altair chart: Altair types what its methods return as Any."""
 Limits = Mapping[str, int]
 """Limits in ns by statistic."""
+Draw = Callable[[list[int]], Sequence[Layer]]
+"""Makes the layers of a panel from the pixels that its y axis goes from and to."""
 
 LINE: Final = 15  # pixels from one line of text to the next
 PANEL_TITLE: Final = 34  # pixels above a panel that its title and some air take
@@ -41,14 +43,11 @@ def specification(
 
 @dataclass(frozen=True)
 class Panel:
-    """One of several plots that stand on one another and share their x axis.
-
-    draw: makes its layers from the pixels that its y axis goes from and to; they share that axis.
-    """
+    """One of several plots that stand on one another and share their x axis."""
 
     title: str
     height: int
-    draw: Callable[[list[int]], Sequence[Layer]]
+    draw: Draw
 
 
 def stacked(panels: Iterable[Panel], description: str, across: Sequence[Layer] = ()) -> Spec:

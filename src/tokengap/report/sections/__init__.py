@@ -13,6 +13,7 @@ from tokengap.report.sections.causes import causes
 from tokengap.report.sections.data_quality import data_quality
 from tokengap.report.sections.gap_survival import gap_survival
 from tokengap.report.sections.handoff import handoff
+from tokengap.report.sections.handoff_by_size import handoff_by_size
 from tokengap.report.sections.handoff_stages import handoff_stages
 from tokengap.report.sections.hidden_stalls import hidden_stalls
 from tokengap.report.sections.latency import latency
@@ -37,6 +38,7 @@ SECTIONS: Final[tuple[Build, ...]] = (
     latency,
     handoff,
     handoff_stages,
+    handoff_by_size,
     vantages,
     data_quality,
     terms,
