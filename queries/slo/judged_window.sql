@@ -1,21 +1,33 @@
 -- judged_window: the span of time that the judged requests cover (one row).
 --
--- The declared window, else the first origin to the last stream end. Without one common clock there
--- is no span.
+-- The declared window, else the first origin to the last stream end. Of several clocks that are
+-- exactly related, it is on the base that they share; without a common one there is no span.
 --
--- Requires: _judged
+-- Requires: _judged, clock_offsets
 -- Columns:
 --   start_ns  BIGINT   ns  NULL without a common clock or without origins.
 --   end_ns    BIGINT   ns  NULL without a common clock or without ends.
 --   rule      VARCHAR  -   by_start: a request counts where its origin falls; by_event: where its end falls.
---   clocks    BIGINT   -   Clocks that the judged streams are on.
+--   clocks    BIGINT   -   Clocks that the judged streams are on; exactly related ones count once.
 CREATE VIEW judged_window AS
-WITH spanned AS (
+WITH placed AS (
     SELECT
-        count(DISTINCT clock) AS clocks,
-        min(origin_ns) AS first_ns,
-        max(end_ns) AS last_ns,
-    FROM _judged
+        j.origin_ns,
+        j.end_ns,
+        coalesce(o.fixed_base, j.clock) AS base,
+        -- One clock alone keeps its own time.
+        CASE WHEN min(j.clock) OVER () = max(j.clock) OVER () THEN 0 ELSE coalesce(o.fixed_ns, 0) END
+            AS ahead_ns,
+    FROM _judged AS j
+    LEFT JOIN clock_offsets AS o ON j.clock = o.id
+),
+
+spanned AS (
+    SELECT
+        count(DISTINCT base) AS clocks,
+        min(origin_ns - ahead_ns) AS first_ns,
+        max(end_ns - ahead_ns) AS last_ns,
+    FROM placed
 )
 
 SELECT

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.queries.comparing import same
-from tests.queries.given import MS, Library, Row, limits, stream
+from tests.queries.given import MS, Library, Row, clock, limits, stream
 from tokengap.store.connect import Declared, Window
 
 LIMITS = limits(tpot=20 * MS, worst_gap=100 * MS)
@@ -287,5 +287,10 @@ def test_the_window_spans_from_the_first_origin_to_the_last_end(library: Library
     library.bind([*rows, stream("c", [9], clock="other")])
     window = library.row("judged_window")
     assert (window["start_ns"], window["end_ns"], window["clocks"]) == (None, None, 2)
+    # `other` runs 100 ns ahead of `c`: its stamps 105 and 190 are 5 and 90 there.
+    ahead = stream("c", [190], clock="other", sent_ns=105)
+    library.bind([stream("a", [40], sent_ns=20), ahead], clocks=[clock("other", "c", 100)])
+    window = library.row("judged_window")
+    assert (window["start_ns"], window["end_ns"], window["clocks"]) == (5, 90, 1)
     library.bind(rows, Declared(window=Window(0, 10, "by_start")))
     assert [row["request_id"] for row in library.rows("request_verdicts()")] == ["b"]
