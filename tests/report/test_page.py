@@ -78,11 +78,11 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
     assert starts == [
         "n 6 completed requests, per request",
         "n 6 completed requests, per request",
+        "n 4 gaps over their limit, per gap",  # 610, 600, 700 and 600 ms
+        "n 2 of 7 completed requests, per request",
         "n 44 gaps, per gap",
         "n 6 completed requests, per request",
         "n 7 completed requests, per request",
-        "n 2 of 7 completed requests, per request",
-        "n 4 gaps over their limit, per gap",  # 610, 600, 700 and 600 ms
         "n 44 gaps, per gap, and 8 arrivals",
         "n 8 offered requests, per request",
         "n and basis beside each row",

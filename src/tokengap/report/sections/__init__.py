@@ -28,11 +28,11 @@ from tokengap.report.sections.worst_gap_places import worst_gap_places
 SECTIONS: Final[tuple[Build, ...]] = (
     average_against_worst,
     request_timelines,
+    causes,
+    hidden_stalls,
     gap_survival,
     worst_gap_places,
     promises,
-    hidden_stalls,
-    causes,
     load,
     objectives,
     latency,

@@ -15,7 +15,7 @@ from tokengap.units import format_count, format_duration
 _NAMES: Final = {
     "ttft": "TTFT",
     "steady": "gaps between those",
-    "longest": "longest gap of its request, not over a limit",
+    "longest": "longest gap of its request, over no limit",
 }
 _SINCE: Final = {
     "planned": "time since the request was planned",
@@ -61,8 +61,7 @@ def _chart(subject: Subject, worst: Sequence[Row], pieces: Sequence[Row]) -> Spe
         {
             "rank": row["rank"],
             "name": names[row["rank"]],
-            "facts": f"{format_duration(row['worst_gap_ns'])} {position(row)}: "
-            f"{_why(subject, row)}",
+            "facts": f"{format_duration(row['worst_gap_ns'])} {position(row)}{_why(subject, row)}",
         }
         for row in worst
     ]
@@ -88,9 +87,10 @@ def _origins(worst: Sequence[Row]) -> list[str]:
 
 
 def _why(subject: Subject, row: Row) -> str:
+    """What there is to say of a gap that stands alone, after a colon."""
     if row["cause"]:
-        return cause(subject.audit, row)
-    return "not over a limit" if subject.limits_ns.keys() & _GAP_LIMITS else "no limit given"
+        return f": {cause(subject.audit, row)}"
+    return ": over no limit" if subject.limits_ns.keys() & _GAP_LIMITS else ""
 
 
 def _what(subject: Subject, row: Row) -> str:
@@ -98,7 +98,7 @@ def _what(subject: Subject, row: Row) -> str:
     if row["piece"] == "ttft":
         return "TTFT"
     if row["piece"] == "gap":
-        return f"gap after delivery {row['first_gap']}: {_why(subject, row)}"
+        return f"gap after delivery {row['first_gap']}{_why(subject, row)}"
     over = f", {format_count(row['over_limit'])} over their limit" if row["over_limit"] else ""
     longest = format_duration(row["longest_ns"])
     if row["gaps"] == 1:
