@@ -76,7 +76,7 @@ def test_the_legend_is_drawn_below_the_plot_with_the_marks_of_the_chart(folder: 
 
 
 def test_a_long_legend_goes_on_in_the_next_line() -> None:
-    keys = [Key(PLACES["meets"], "a" * 60, "1") for _ in range(3)]  # some 400 pixels each
+    keys = [Key(PLACES["meets"], "a" * 50, "1") for _ in range(3)]  # some 390 pixels each
     marks = legend_layers(keys, 100)[::2]
     at = [tuple(layer["encoding"][axis]["value"] for axis in "xy") for layer in marks]
     assert at[0][1] == at[1][1] < at[2][1]
