@@ -21,6 +21,7 @@ def audit(**given: Any) -> Audit:
         "gaps": {},
         "attainment": {"good": 0, "offered": 60},
         "per_objective": [],
+        "binding": None,
         "stalls": [],
         "causes": [],
         "quadrants": [],

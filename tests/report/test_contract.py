@@ -18,7 +18,7 @@ def test_the_contract_has_these_fields_in_this_order(report: Record) -> None:
     assert list(report) == [
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
-        "quality", "handoffs", "handoff_stages", "vantages", "causes",
+        "quality", "handoffs", "handoff_stages", "vantages", "causes", "binding",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["traces"] == ["log"]
@@ -51,6 +51,16 @@ def test_objectives_count_requests_as_integers(report: Record) -> None:
     assert [worst[verdict] for verdict in verdicts] == [3, 3, 1, 1]
     assert worst["attainment"] == near("3/7")
     assert not any(isinstance(average[verdict], float) for verdict in verdicts)
+
+
+def test_the_binding_objective_is_named(report: Record, tmp_path: Path) -> None:
+    # of the six that are not good, hidden misses the worst gap alone, and slow the average
+    assert report["binding"] == {
+        "statistic": "tpot", "limit_ns": 50 * MS, "requests": 1, "not_good": 6,
+        "tied": ["worst_gap"],
+    }  # fmt: skip
+    none_given = strict_json(text_of(tmp_path, ONE_OF_EACH, "--json"))
+    assert none_given["binding"] is None
 
 
 def test_percentiles_are_numbers_or_bounds(report: Record) -> None:

@@ -76,6 +76,7 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
     starts = [scope.split(" · ")[0] for scope in scopes[1:]]
     # 10 + 20 + 10 + 2 + 1 + 1 gaps of completed requests
     assert starts == [
+        "n 8 offered requests, per request",
         "n 6 completed requests, per request",
         "n 6 completed requests, per request",
         "n 4 gaps over their limit, per gap",  # 610, 600, 700 and 600 ms
@@ -84,7 +85,6 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
         "n 6 completed requests, per request",
         "n 7 completed requests, per request",
         "n 44 gaps, per gap, and 8 arrivals",
-        "n 8 offered requests, per request",
         "n and basis beside each row",
         "n 7 completed requests, per request, boundary stream: token k to token k + 1",
         "n 8 streams, all that were read",

@@ -19,7 +19,8 @@ Row = dict[str, Any]
 class Audit:
     """Rows of library relations, named after them; see `queries/` for every column.
 
-    attainment and counts are single rows; `ratios` is only filled where no limit is given.
+    attainment, counts and binding are single rows, binding None where no objective is;
+    `ratios` is only filled where no limit is given.
     """
 
     traces: list[str]
@@ -31,6 +32,7 @@ class Audit:
     gaps: Row
     attainment: Row
     per_objective: list[Row]
+    binding: Row | None
     stalls: list[Row]
     causes: list[Row]
     quadrants: list[Row]
@@ -94,6 +96,7 @@ def audit(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Au
         gaps=rows(con, "FROM gap_percentiles")[0],
         attainment=rows(con, f"FROM slo_attainment({asked}) WHERE scope = 'all'")[0],
         per_objective=rows(con, f"FROM objective_attainment({asked})") if objectives else [],
+        binding=next(iter(rows(con, f"FROM binding_objective({asked})")), None),
         stalls=rows(con, f"FROM hidden_stalls({asked})") if objectives else [],
         causes=rows(con, f"FROM cause_summary({asked})") if objectives else [],
         quadrants=rows(con, f"FROM stall_quadrants({asked})") if objectives else [],

@@ -9,6 +9,7 @@ from tokengap.findings.hidden_stalls import hidden_stalls
 from tokengap.report.words import (
     TRY_LIMITS,
     asides,
+    binding,
     endings,
     name_of,
     position,
@@ -83,7 +84,8 @@ def _kept(audit: Audit) -> Tile:
     whole = audit.attainment
     attainment, within = share(whole)
     good = f"{format_count(whole['good'])} good of {format_count(whole['offered'])} offered"
-    return Tile("Kept", [attainment], [good, f"95 % interval {within}"])
+    notes = [good, f"95 % interval {within}"]
+    return Tile("Kept", [attainment], [*notes, *filter(None, [binding(audit)])])
 
 
 def _hidden(audit: Audit) -> Tile:

@@ -41,6 +41,7 @@ def contract(audit: Audit) -> dict[str, Any]:
         "handoff_stages": audit.stages,
         "vantages": audit.views,
         "causes": [_cause(row) for row in audit.causes],
+        "binding": audit.binding,
     }
 
 

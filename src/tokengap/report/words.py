@@ -77,6 +77,19 @@ def share(row: Row) -> tuple[str, str]:
     )
 
 
+def binding(audit: Audit) -> str | None:
+    """Which objective is the binding one, and how many requests miss it alone."""
+    row = audit.binding
+    if row is None:
+        return None
+    objective = f"{name_of(audit, row['statistic'])} ≤ {format_duration(row['limit_ns'])}"
+    alone = f"{format_count(row['requests'])} of {format_count(row['not_good'])}"
+    tied = " and ".join(name_of(audit, statistic) for statistic in row["tied"])
+    return f"Binding: {objective}, alone missed by {alone} not good" + (
+        f", as often as {tied}" if tied else ""
+    )
+
+
 def percentiles(row: Row) -> list[str]:
     """Those of one statistic, each with a star if it is thin."""
     return [

@@ -26,6 +26,7 @@ from tokengap.report.sections.vantages import vantages
 from tokengap.report.sections.worst_gap_places import worst_gap_places
 
 SECTIONS: Final[tuple[Build, ...]] = (
+    objectives,
     average_against_worst,
     request_timelines,
     causes,
@@ -34,7 +35,6 @@ SECTIONS: Final[tuple[Build, ...]] = (
     worst_gap_places,
     promises,
     load,
-    objectives,
     latency,
     handoff,
     handoff_stages,

@@ -1,9 +1,13 @@
 """What was promised, and how it was kept."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from tokengap.findings import Audit
+from tokengap.findings.audit import Row
+from tokengap.report.chart_attainment import attainment_chart
 from tokengap.report.section import Section, Subject, Table
-from tokengap.report.words import name_of, plain, share
+from tokengap.report.words import binding, name_of, plain, share
 from tokengap.units import format_count, format_duration
 
 ATTAINMENT: Final = (
@@ -42,14 +46,39 @@ def objectives(subject: Subject) -> Section | None:
         "Objectives",
         f"n {format_count(whole['offered'])} offered requests, per request",
         subject.scope,
+        chart=attainment_chart(drawn) if (drawn := _drawn(audit)) else None,
         data=[*audit.per_objective, {"statistic": "all of them"} | whole],
         table=Table(columns, rows, _WORDS),
-        notes=[
-            ATTAINMENT,
-            *([] if audit.goodput_per_s is None else [_goodput(audit.goodput_per_s)]),
-        ],
+        notes=list(_notes(audit)),
     )
 
 
-def _goodput(per_s: float) -> str:
-    return f"Goodput: {per_s:.3g} good requests per second of the window."
+def _drawn(audit: Audit) -> list[Row]:
+    """The shares and intervals of the chart; nothing where no request was offered."""
+    whole = audit.attainment
+    if not whole["offered"]:
+        return []
+    shares = ("attainment", "low", "high")
+    named = [
+        {
+            "name": f"{name_of(audit, row['statistic'])} ≤ {format_duration(row['limit_ns'])}",
+            "kind": "binding" if _is_binding(audit, row["statistic"]) else "one",
+            **{key: row[key] for key in shares},
+        }
+        for row in audit.per_objective
+    ]
+    together = {"name": "all of them", "kind": "all", **{key: whole[key] for key in shares}}
+    return [*named, together]
+
+
+def _is_binding(audit: Audit, statistic: str) -> bool:
+    row = audit.binding
+    return row is not None and statistic in (row["statistic"], *row["tied"])
+
+
+def _notes(audit: Audit) -> Iterator[str]:
+    if found := binding(audit):
+        yield f"{found} (◆). No other objective is the only miss of more requests."
+    yield ATTAINMENT
+    if audit.goodput_per_s is not None:
+        yield f"Goodput: {audit.goodput_per_s:.3g} good requests per second of the window."
