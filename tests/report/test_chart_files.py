@@ -75,6 +75,15 @@ def test_the_legend_is_drawn_below_the_plot_with_the_marks_of_the_chart(folder: 
     assert all(layer["encoding"]["y"]["value"] > spec["height"] for layer in keys)
 
 
+def test_text_with_marks_in_it_is_drawn_in_a_font_that_has_them(folder: Path) -> None:
+    spec = specification(folder / "promises.vl.json")
+    marks = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("text")]
+    fonts = {str(mark["text"]): mark.get("font") for mark in marks}
+    (with_marks,) = (text for text in fonts if "◆" in text)
+    assert str(fonts.pop(with_marks)).startswith("DejaVu Sans")
+    assert set(fonts.values()) == {None}
+
+
 def test_a_long_legend_goes_on_in_the_next_line() -> None:
     keys = [Key(PLACES["meets"], "a" * 50, "1") for _ in range(3)]  # some 390 pixels each
     marks = legend_layers(keys, 100)[::2]

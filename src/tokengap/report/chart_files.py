@@ -22,6 +22,9 @@ from tokengap.report.whole import Report
 _ROOT: Final = re.compile(r":root\s*{(.*?)}", re.DOTALL)
 _VARIABLE: Final = re.compile(r"--([\w-]+):\s*([^;]+);")
 _USED: Final = re.compile(r"var\(--([\w-]+)\)")
+_SYMBOLS: Final = re.compile("[\u2500-\u25ff]")
+_SYMBOL_FONT: Final = "DejaVu Sans, system-ui, sans-serif"
+"""A renderer of pictures takes one font for a whole text: one that has its marks as well."""
 _ROWS: Final = frozenset({"datasets", "values"})
 """Parts of a specification that hold rows: text of a log is left as it is."""
 
@@ -71,9 +74,10 @@ def standalone(section: Section, colours: Mapping[str, str]) -> Spec:
 def _resolved(part: Any, colours: Mapping[str, str]) -> Any:
     """The same part of a specification, with colours and widths for variables of the page."""
     if isinstance(part, dict):
+        whole = part | ({"font": _SYMBOL_FONT} if _SYMBOLS.search(str(part.get("text"))) else {})
         return {
             key: value if key in _ROWS else _width(key, _resolved(value, colours))
-            for key, value in part.items()
+            for key, value in whole.items()
         }
     if isinstance(part, list):
         return [_resolved(each, colours) for each in part]
