@@ -1,7 +1,7 @@
 """Chart of attainment: a dot for each objective, and a line for its interval."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import altair as alt
 
@@ -40,18 +40,20 @@ def attainment_chart(rows: Sequence[Row]) -> Spec:
         alt.Tooltip("between:N", title="95 % interval"),
     ]
     told = over([d for d in data if d["attainment"] is not None])
-    colour = alt.Stroke("colour:N", scale=None)
+    places = [PLACES[key] for key in _MARKS.values()]
+    colours = [place.colour for place in places]
+    stroke = alt.Stroke(**_by_kind(colours))
     x = {end: alt.X(f"{end}:Q", scale=scale, axis=axis) for end in ("low", "attainment", "label")}
     layers = [
         told.mark_rule(strokeWidth=2, opacity=0.65).encode(
-            x=x["low"], x2="high", y=y, stroke=colour, tooltip=tooltip
+            x=x["low"], x2="high", y=y, stroke=stroke, tooltip=tooltip
         ),
         told.mark_point(size=90, opacity=1, strokeWidth=1).encode(
             x=x["attainment"],
             y=y,
-            stroke=colour,
-            fill=alt.Fill("colour:N", scale=None),
-            shape=alt.Shape("shape:N", scale=None),
+            stroke=stroke,
+            fill=alt.Fill(**_by_kind(colours)),
+            shape=alt.Shape(**_by_kind([place.path for place in places])),
             tooltip=tooltip,
         ),
         over(data)
@@ -64,13 +66,15 @@ def attainment_chart(rows: Sequence[Row]) -> Spec:
 
 
 def _row(row: Row) -> Row:
-    place = PLACES[_MARKS[row["kind"]]]
     told = row["attainment"] is not None
     return {
-        **{key: row[key] for key in ("name", "attainment", "low", "high")},
+        **{key: row[key] for key in ("name", "kind", "attainment", "low", "high")},
         "label": row["high"] if told else 0,
         "value": format_share(row["attainment"]) if told else "applies to no request",
         "between": f"{format_share(row['low'])} to {format_share(row['high'])}" if told else "-",
-        "colour": place.colour,
-        "shape": place.path,
     }
+
+
+def _by_kind(looks: list[str]) -> dict[str, Any]:
+    scale = alt.Scale(domain=list(_MARKS), range=looks)
+    return {"shorthand": "kind:N", "scale": scale, "legend": None}

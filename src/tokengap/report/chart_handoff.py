@@ -1,7 +1,7 @@
 """Charts of the handoff: its stages one after another, and its length against what it carries."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import altair as alt
 
@@ -67,14 +67,11 @@ def waterfall(bars: Sequence[Row]) -> Spec:
 
 
 def _bar(bar: Row) -> Row:
-    fill, stroke = _LOOKS[bar["kind"]]
     return {
         "boundary": bar["boundary"],
         "stage": bar["stage"],
         "from": bar["from_ns"] / MS,
         "to": (bar["from_ns"] + bar["p50_ns"]) / MS,
-        "fill": fill,
-        "stroke": stroke,
         "median": format_duration(bar["p50_ns"]),
         "longest": format_duration(bar["max_ns"]),
         "kind": bar["kind"],
@@ -82,7 +79,14 @@ def _bar(bar: Row) -> Row:
     }
 
 
+def _by_kind(looks: Iterable[str]) -> dict[str, Any]:
+    scale = alt.Scale(domain=list(_LOOKS), range=list(looks))
+    return {"shorthand": "kind:N", "scale": scale, "legend": None}
+
+
 def _bars(own: Sequence[Row], starts: alt.X, ends: alt.X) -> Draw:
+    fills, strokes = zip(*_LOOKS.values(), strict=True)
+
     def draw(pixels: list[int]) -> Sequence[Layer]:
         scale = alt.Scale(range=pixels[::-1], paddingInner=0.35, paddingOuter=0.15)
         axis = alt.Axis(
@@ -105,7 +109,7 @@ def _bars(own: Sequence[Row], starts: alt.X, ends: alt.X) -> Draw:
         named = over(own).encode(x=ends, y=y, text="median:N")
         return [
             drawn.mark_bar(strokeWidth=1).encode(
-                fill=alt.Fill("fill:N", scale=None), stroke=alt.Stroke("stroke:N", scale=None)
+                fill=alt.Fill(**_by_kind(fills)), stroke=alt.Stroke(**_by_kind(strokes))
             ),
             named.mark_text(align="left", baseline="middle", dx=6, **TEXT),
         ]

@@ -11,7 +11,7 @@ DECLARED = ("--last-prefill-token", "1")
 
 def texts(page: Page) -> list[str]:
     """What is written in the chart, its panels included."""
-    chart = page.chart(TITLE)
+    chart = page.chart("handoff_by_size")
     layers = [part for layer in chart["layer"] for part in layer.get("layer", [layer])]
     return written(chart | {"layer": layers})
 
@@ -19,7 +19,7 @@ def texts(page: Page) -> list[str]:
 def test_each_request_is_a_mark_at_its_handoff(tmp_path: Path) -> None:
     log = [request("a", [30, 10], prompt_tokens=100), request("b", [50, 10], prompt_tokens=400)]
     page, _ = page_of(tmp_path, log, *DECLARED, "--limit", "handoff_gap=40ms")
-    marks = {row["request"]: row for row in data(page.chart(TITLE), "size", "handoff")}
+    marks = {row["request"]: row for row in data(page.chart("handoff_by_size"), "size", "handoff")}
     assert {name: (row["size"], row["handoff"]) for name, row in marks.items()} == {
         "a": (100, 30),
         "b": (400, 50),
@@ -31,7 +31,7 @@ def test_each_request_is_a_mark_at_its_handoff(tmp_path: Path) -> None:
 def test_kv_bytes_go_before_prompt_tokens(tmp_path: Path) -> None:
     log = [request("a", [30], prompt_tokens=100, kv_bytes=2**20), request("b", [20])]
     page, _ = page_of(tmp_path, log, *DECLARED)
-    (mark,) = data(page.chart(TITLE), "size", "handoff")
+    (mark,) = data(page.chart("handoff_by_size"), "size", "handoff")
     assert mark["carried"] == "1 MiB"
     assert page.section(TITLE).texts("p", "remark") == [
         "Boundary stream: 1 of 2 handoffs left out, for no log says their size."
@@ -49,7 +49,7 @@ def test_without_sizes_it_says_so_and_without_handoffs_it_is_not_there(tmp_path:
 def test_many_requests_share_marks(tmp_path: Path) -> None:
     log = [request(f"r{n}", [1 + n % 997], prompt_tokens=1 + n * 7 % 1000) for n in range(2000)]
     page, _ = page_of(tmp_path, log, *DECLARED)
-    marks = data(page.chart(TITLE), "size", "handoff")
+    marks = data(page.chart("handoff_by_size"), "size", "handoff")
     assert len(marks) < 700
     assert sum(row["requests"] for row in marks) == 2000
     assert max(row["handoff"] for row in marks) == 997

@@ -14,7 +14,7 @@ START_NS = 1_764_412_800 * 10**9  # 2025-11-29 10:40:00 UTC
 
 
 def stretches(page: Page) -> list[dict[str, Any]]:
-    return data(page.chart(TITLE), "when", "gap")
+    return data(page.chart("load"), "when", "gap")
 
 
 def texts(spec: dict[str, Any]) -> list[str]:
@@ -38,7 +38,7 @@ def test_gaps_and_load_stand_over_one_axis(one_of_each: tuple[Page, Record]) -> 
         "1.4 s after the start": "700 ms",
     }
     assert {"worst gap ≤ 500 ms", "700 ms", SERIES["arrivals"], SERIES["running_streams"]} <= set(
-        texts(page.chart(TITLE))
+        texts(page.chart("load"))
     )
 
 
@@ -52,7 +52,7 @@ def test_it_says_what_it_counts_and_what_is_missing(one_of_each: tuple[Page, Rec
 
 def test_prompt_tokens_have_a_plot_where_they_are_known(tmp_path: Path) -> None:
     page, _ = page_of(tmp_path, [request("a", [10, 20], prompt_tokens=70)])
-    assert SERIES["prefill_tokens"] in texts(page.chart(TITLE))
+    assert SERIES["prefill_tokens"] in texts(page.chart("load"))
     assert max(row["prefill_tokens"] for row in stretches(page)) == 70
     assert page.section(TITLE).texts("p", "remark")[1] == "Prefills: 1 inferred."
 
@@ -61,7 +61,7 @@ def test_wall_clocks_give_utc(tmp_path: Path) -> None:
     times = [START_NS + n * 1000 * MS for n in (1, 2, 4)]
     log = {"request_id": "a", "sent_ns": START_NS, "times_ns": times, "clock_kind": "wall"}
     page, _ = page_of(tmp_path, [log | {"status": "completed"}], *LIMITS)
-    chart = page.chart(TITLE)
+    chart = page.chart("load")
     axes = {
         layer["encoding"]["x"]["axis"]["title"]
         for panel in chart["layer"]
