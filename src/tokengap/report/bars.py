@@ -1,7 +1,7 @@
 """Rows of bars, each under a name and a line of facts: readable where a page is narrow.
 
-Rows are told by `rank`. Heads have `name` and `facts`. Pieces have `kind` (a key of `PIECES`),
-`start` and `end` in ms, and how `solid` they are.
+Rows are told by `rank`. Heads have `name` and `facts`, pieces `start` and `end` in ms; both have
+`kind` (a key of `PIECES`) and how `solid` it is.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from tokengap.report.theme import MS_FROM_0, PIECES
 STEP: Final = 58  # pixels from one row to the next
 _NAME, _FACTS, _BAR = -18, -2, 16  # pixels from the middle of a row
 _THICK: Final = 13
+_MARK: Final = 5  # pixels from the left to the middle of a mark
 
 
 def pieces(rows: alt.Chart, title: str, tooltip: Mapping[str, str]) -> Layer:
@@ -24,33 +25,43 @@ def pieces(rows: alt.Chart, title: str, tooltip: Mapping[str, str]) -> Layer:
         x=alt.X("start:Q", axis=axis, scale=alt.Scale(nice=False)),
         x2="end:Q",
         y=_row(),
-        fill=alt.Fill("kind:N", **_by_kind()),
-        stroke=alt.Stroke("kind:N", **_by_kind()),
-        fillOpacity=alt.FillOpacity("solid:Q", scale=None),
+        **_coloured(),
         tooltip=[alt.Tooltip(f"{field}:N", title=title) for field, title in tooltip.items()],
     )
 
 
-def heads(rows: alt.Chart) -> tuple[Layer, Layer]:
-    """The names and the facts."""
-    return _line(rows, "name", _NAME, fontWeight=600), _line(rows, "facts", _FACTS)
+def heads(rows: alt.Chart) -> tuple[Layer, ...]:
+    """The names; the facts, each with a mark of the colour of the bar that they are about."""
+    mark = rows.mark_point(
+        shape="square", size=64, strokeWidth=1.2, opacity=1, yOffset=_FACTS
+    ).encode(x=alt.value(_MARK), y=_row(), **_coloured())
+    return (
+        _line(rows, "name", 0, _NAME, fontWeight=600),
+        mark,
+        _line(rows, "facts", 3 * _MARK, _FACTS),
+    )
 
 
-def _line(rows: alt.Chart, field: str, y: int, **look: Any) -> Layer:
+def _line(rows: alt.Chart, field: str, x: int, y: int, **look: Any) -> Layer:
     """A line of text above each bar, cut where the plot ends."""
     return rows.mark_text(
         align="left",
         baseline="middle",
         yOffset=y,
-        limit=alt.ExprRef("width"),
+        limit=alt.ExprRef(f"width - {x}"),
         **(TEXT | look),
-    ).encode(x=alt.value(0), y=_row(), text=f"{field}:N")
+    ).encode(x=alt.value(x), y=_row(), text=f"{field}:N")
 
 
 def _row() -> alt.Y:
     return alt.Y("rank:O", axis=None, scale=alt.Scale(padding=0))
 
 
-def _by_kind() -> dict[str, Any]:
+def _coloured() -> dict[str, Any]:
     colours = [piece.colour for piece in PIECES.values()]
-    return {"scale": alt.Scale(domain=[*PIECES], range=colours), "legend": None}
+    by_kind: dict[str, Any] = {"scale": alt.Scale(domain=[*PIECES], range=colours), "legend": None}
+    return {
+        "fill": alt.Fill("kind:N", **by_kind),
+        "stroke": alt.Stroke("kind:N", **by_kind),
+        "fillOpacity": alt.FillOpacity("solid:Q", scale=None),
+    }

@@ -19,7 +19,13 @@ def cause_bars(causes: Sequence[Row], parts: Sequence[Row]) -> Spec:
     the query `cause_parts`, of which the steady ones are not drawn: they are not lost.
     """
     heads = [
-        {"rank": rank, "name": row["name"], "facts": row["facts"]}
+        {
+            "rank": rank,
+            "kind": row["cause"],
+            "solid": BASES[row["basis"]],
+            "name": row["name"],
+            "facts": row["facts"],
+        }
         for rank, row in enumerate(causes, 1)
     ]
     drawn = [

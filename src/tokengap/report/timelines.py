@@ -18,6 +18,8 @@ _NOT_KEPT: Final[Row] = {
     "rank": 0,
     "name": "No timeline is kept for this point.",
     "facts": "The note below says which are.",
+    "kind": "steady",
+    "solid": 0,
 }
 _TOOLTIP: Final = {"request": "request", "what": "what", "took": "took", "begins": "begins at"}
 _QUIET: Final = ("steady", "ttft")
@@ -26,19 +28,26 @@ _QUIET: Final = ("steady", "ttft")
 def timelines(heads: Sequence[Row], pieces: Sequence[Row], since: str) -> Spec:
     """Each request as a row of bars, the longest gap first.
 
-    heads: a row per request: rank, and in words name and facts. pieces: rank, kind (a key of
-    `PIECES`), basis (of `BASES`), start_ns, end_ns, and in words request, what, took, begins.
+    heads: a row per request: rank, kind (a key of `PIECES`) and basis (of `BASES`) of its longest
+    gap, and in words name and facts. pieces: rank, kind, basis, start_ns, end_ns, and in words
+    request, what, took, begins.
     since: what the time counts from. The parameter `picked` is the rank of the one request that is
     shown; 0 for the worst ones, below for a point of which no timeline is kept. `step` is the
     height of a row.
     """
     on_top = sorted(pieces, key=lambda row: row["kind"] not in _QUIET)
     drawn = over([_drawn(row) for row in on_top]).transform_filter(_SHOWN)
-    named = over([_NOT_KEPT, *heads]).transform_filter(_SHOWN)
+    named = over([_NOT_KEPT, *map(_head, heads)]).transform_filter(_SHOWN)
     layers = [bars.pieces(drawn, since, _TOOLTIP), *bars.heads(named)]
     height = bars.STEP * min(ROWS, len(heads))
     spec = specification(layers, height, f"Where the time of {len(heads)} requests went.")
     return spec | {"params": [{"name": "picked", "value": 0}, {"name": "step", "value": bars.STEP}]}
+
+
+def _head(row: Row) -> Row:
+    return {key: row[key] for key in ("rank", "name", "facts", "kind")} | {
+        "solid": BASES[row["basis"]]
+    }
 
 
 def _drawn(row: Row) -> Row:

@@ -18,7 +18,7 @@ def chart(page: Page) -> dict[str, Any]:
 
 def drawn(page: Page) -> list[tuple[Any, ...]]:
     fields = ("name", "kind", "start", "end", "solid")
-    return [tuple(row[f] for f in fields) for row in data(chart(page), "kind")]
+    return [tuple(row[f] for f in fields) for row in data(chart(page), "start")]
 
 
 def heads(page: Page) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ def test_a_cause_is_drawn_in_its_parts_the_cause_itself_first(tmp_path: Path) ->
         ("preemption", 0, 650),
         ("unexplained", 650, 690),
     ]
-    shares = [row["share"] for row in data(chart(page), "kind")]
+    shares = [row["share"] for row in data(chart(page), "start")]
     assert shares == ["94.2 %", "5.8 %"]  # of 690 ms
 
 

@@ -22,13 +22,14 @@ def legend(page: Page) -> list[str]:
 
 def test_a_request_is_drawn_from_start_to_end(tmp_path: Path) -> None:
     page, _ = page_of(tmp_path, [request("a", BURST), request("b", [10] * 5)], *LIMITS)
-    heads = data(chart(page), "name", "rank")
+    fields = ("rank", "name", "kind", "facts")
+    heads = [tuple(row[f] for f in fields) for row in data(chart(page), "facts")]
     assert heads[1:] == [  # the first says that nothing is kept
-        {"rank": 1, "name": "a", "facts": "600 ms after token 81: delivery pause"},
-        {"rank": 2, "name": "b", "facts": "10 ms after token 1: over no limit"},
+        (1, "a", "delivery_pause", "600 ms after token 81: delivery pause"),
+        (2, "b", "longest", "10 ms after token 1: over no limit"),
     ]
     # TTFT 100 ms, 80 gaps of 10 ms, the pause, 60 gaps of 1 ms
-    drawn = [row for row in data(chart(page), "kind") if row["rank"] == 1]
+    drawn = [row for row in data(chart(page), "start") if row["rank"] == 1]
     assert sorted((row["start"], row["end"], row["kind"], row["what"]) for row in drawn) == [
         (0, 100, "ttft", "TTFT"),
         (100, 900, "steady", "80 gaps, the longest 10 ms"),
@@ -72,14 +73,14 @@ def test_without_a_long_gap_the_longest_is_marked(
     tmp_path: Path, limits: tuple[str, ...], why: str
 ) -> None:
     page, _ = page_of(tmp_path, [request("a", [10, 20, 10])], *limits)
-    (row,) = (row for row in data(chart(page), "kind") if row["kind"] == "longest")
+    (row,) = (row for row in data(chart(page), "start") if row["kind"] == "longest")
     assert (row["start"], row["end"], row["what"]) == (110, 130, f"gap after delivery 2{why}")
 
 
 def test_how_a_cause_is_known_shows(tmp_path: Path) -> None:
     log = [request("a", [610] + [10] * 19)]
     page, _ = page_of(tmp_path, log, *LIMITS, "--last-prefill-token", "1")
-    (row,) = (row for row in data(chart(page), "kind") if row["kind"] == "handoff")
+    (row,) = (row for row in data(chart(page), "start") if row["kind"] == "handoff")
     assert row["solid"] == 0.5  # declared
     assert row["what"] == "gap after delivery 1: handoff (declared)"
 
@@ -88,7 +89,7 @@ def test_long_gaps_that_do_not_stand_alone_are_counted(tmp_path: Path) -> None:
     page, _ = page_of(tmp_path, [request("slow", [600 + n for n in range(30)])], *LIMITS)
     notes = page.section(TITLE).texts("p", "remark")
     assert notes[-1].startswith("14 further gaps over their limit lie between those")  # 30 - 16
-    (steady,) = (row for row in data(chart(page), "kind") if row["kind"] == "steady")
+    (steady,) = (row for row in data(chart(page), "start") if row["kind"] == "steady")
     assert steady["what"] == "14 gaps, the longest 613 ms, 14 over their limit"
 
 
@@ -98,4 +99,4 @@ def test_without_an_origin_the_axis_counts_from_the_first_token(tmp_path: Path) 
     axes = (layer["encoding"]["x"].get("axis") for layer in chart(page)["layer"])
     titles = [axis["title"] for axis in axes if axis]
     assert titles == ["time since the first token"]
-    assert min(row["start"] for row in data(chart(page), "kind")) == 0
+    assert min(row["start"] for row in data(chart(page), "start")) == 0

@@ -60,6 +60,8 @@ def _chart(subject: Subject, worst: Sequence[Row], pieces: Sequence[Row]) -> Spe
     heads = [
         {
             "rank": row["rank"],
+            "kind": row["kind"],
+            "basis": row["basis"],
             "name": names[row["rank"]],
             "facts": f"{format_duration(row['worst_gap_ns'])} {position(row)}{_why(subject, row)}",
         }
