@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.running import SAMPLES, tokengap
 from tests.report.auditing import LIMITS, ONE_OF_EACH, request, text_of
 from tests.report.reading import specification
 from tokengap.report import render
@@ -33,12 +34,25 @@ def test_every_chart_is_there_in_three_forms(folder: Path) -> None:
         assert (folder / f"{name}.svg").read_text("utf-8").startswith("<svg")
 
 
-def test_a_file_needs_nothing_of_the_page(folder: Path) -> None:
-    for path in folder.glob("*.vl.json"):
+@pytest.fixture(scope="module")
+def split(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with all that a report can show: three views, workers, stages, the handoff."""
+    folder = tmp_path_factory.mktemp("split")
+    logs = ("vllm-bench/bench_pd_forward", "proxy-log/proxy_pd_forward", "otlp/otlp_spans_pd")
+    ends = (".json.gz", ".jsonl.gz", ".jsonl.gz")
+    paths = [str(SAMPLES / f"{log}{end}") for log, end in zip(logs, ends, strict=True)]
+    joined = ("--same-clock", "--id-prefix", "bench_pd_forward=pdf-", *LIMITS)
+    assert tokengap("audit", *paths, *joined, "--charts", str(folder)).code == 0
+    return folder
+
+
+def test_a_file_needs_nothing_of_the_page(folder: Path, split: Path) -> None:
+    assert (split / "handoff_stages.vl.json").is_file()
+    for path in [*folder.glob("*.vl.json"), *split.glob("*.vl.json")]:
         text = path.read_text("utf-8")
         assert "var(--" not in text
         assert '"container"' not in text
-    for path in folder.glob("*.svg"):
+    for path in [*folder.glob("*.svg"), *split.glob("*.svg")]:
         text = path.read_text("utf-8")
         assert "var(--" not in text
         assert not re.search(r'(href|src)="|url\(http|@import', text)
