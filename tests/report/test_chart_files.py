@@ -8,8 +8,8 @@ from tests.cli.running import SAMPLES, tokengap
 from tests.report.auditing import LIMITS, ONE_OF_EACH, request, text_of
 from tests.report.reading import specification
 from tokengap.report import render
-from tokengap.report.chart_files import light
 from tokengap.report.chart_legend import WIDTH, legend_layers
+from tokengap.report.resolved import light, resolved
 from tokengap.report.section import Key
 from tokengap.report.theme import PLACES
 
@@ -96,6 +96,19 @@ def test_text_with_marks_in_it_is_drawn_in_a_font_that_has_them(folder: Path) ->
     (with_marks,) = (text for text in fonts if "◆" in text)
     assert str(fonts.pop(with_marks)).startswith("DejaVu Sans")
     assert set(fonts.values()) == {None}
+
+
+def test_rows_change_only_where_a_channel_draws_them_as_colours() -> None:
+    row = {"look": "var(--met)", "name": "var(--met)"}
+    spec = {
+        "datasets": {"rows": [row]},
+        "layer": [{"encoding": {"fill": {"field": "look", "scale": None}}, "width": "container"}],
+    }
+    made = resolved(spec, {"met": "#123456"})
+    assert made["datasets"]["rows"] == [{"look": "#123456", "name": "var(--met)"}]
+    assert made["layer"][0]["width"] == WIDTH
+    scaled = spec | {"layer": [{"encoding": {"fill": {"field": "look"}}}]}
+    assert resolved(scaled, {"met": "#123456"})["datasets"]["rows"] == [row]
 
 
 def test_a_long_legend_goes_on_in_the_next_line() -> None:

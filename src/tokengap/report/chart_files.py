@@ -5,28 +5,18 @@ around it, so these are written into the specification: the light theme, on whit
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 import altair as alt
 
 from tokengap.report import render
-from tokengap.report.chart_legend import WIDTH, legend_layers
+from tokengap.report.chart_legend import legend_layers
 from tokengap.report.layers import Spec
+from tokengap.report.resolved import light, resolved
 from tokengap.report.section import Section
 from tokengap.report.whole import Report
-
-_ROOT: Final = re.compile(r":root\s*{(.*?)}", re.DOTALL)
-_VARIABLE: Final = re.compile(r"--([\w-]+):\s*([^;]+);")
-_USED: Final = re.compile(r"var\(--([\w-]+)\)")
-_SYMBOLS: Final = re.compile("[\u2500-\u25ff]")
-_SYMBOL_FONT: Final = "DejaVu Sans, system-ui, sans-serif"
-"""A renderer of pictures takes one font for a whole text: one that has its marks as well."""
-_ROWS: Final = frozenset({"datasets", "values"})
-"""Parts of a specification that hold rows: text of a log is left as it is."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +39,11 @@ def chart_files(report: Report) -> Iterator[Drawn]:
         yield Drawn(section.name, text + "\n", picture)
 
 
-def light() -> dict[str, str]:
-    """Colours of the page's light theme by the name of their variable."""
-    style = (files("tokengap") / "report" / "page.css").read_text("utf-8")
-    found = _ROOT.search(style)
-    return dict(_VARIABLE.findall(found[1] if found else ""))
-
-
 def standalone(section: Section, colours: Mapping[str, str]) -> Spec:
     """A section's chart with all that it takes from the page."""
     chart = section.chart or {}
     whole = chart | {"layer": [*chart["layer"], *legend_layers(section.legend, chart["height"])]}
-    spec: Spec = _resolved(whole, colours)
+    spec = resolved(whole, colours)
     config = spec.get("config", {}) | {"background": colours["card"]}
     return {
         "$schema": alt.SCHEMA_URL,
@@ -69,25 +52,6 @@ def standalone(section: Section, colours: Mapping[str, str]) -> Spec:
         **spec,
         "config": config,
     }
-
-
-def _resolved(part: Any, colours: Mapping[str, str]) -> Any:
-    """The same part of a specification, with colours and widths for variables of the page."""
-    if isinstance(part, dict):
-        whole = part | ({"font": _SYMBOL_FONT} if _SYMBOLS.search(str(part.get("text"))) else {})
-        return {
-            key: value if key in _ROWS else _width(key, _resolved(value, colours))
-            for key, value in whole.items()
-        }
-    if isinstance(part, list):
-        return [_resolved(each, colours) for each in part]
-    if isinstance(part, str):
-        return _USED.sub(lambda used: colours[used[1]], part)
-    return part
-
-
-def _width(key: str, value: Any) -> Any:
-    return WIDTH if key == "width" and value == "container" else value
 
 
 def _title(section: Section, colours: Mapping[str, str]) -> dict[str, Any]:
