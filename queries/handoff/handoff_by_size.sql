@@ -65,16 +65,24 @@ spread AS (
     WINDOW chart AS (PARTITION BY boundary, measure)
 ),
 
+edged AS (
+    SELECT
+        *,
+        min(x) OVER chart AS x_least,
+        max(x) OVER chart AS x_most,
+        min(y) OVER chart AS y_least,
+        max(y) OVER chart AS y_most,
+    FROM spread
+    WINDOW chart AS (PARTITION BY boundary, measure)
+),
+
 celled AS (
     SELECT
         *,
         CASE WHEN total <= most_marks OR number = 1 OR is_extreme THEN number ELSE 0 END AS single,
-        floor(24 * (x - min(x) OVER chart) / nullif(max(x) OVER chart - min(x) OVER chart, 0))
-            AS x_cell,
-        floor(24 * (y - min(y) OVER chart) / nullif(max(y) OVER chart - min(y) OVER chart, 0))
-            AS y_cell,
-    FROM spread
-    WINDOW chart AS (PARTITION BY boundary, measure)
+        floor(24 * (x - x_least) / nullif(x_most - x_least, 0)) AS x_cell,
+        floor(24 * (y - y_least) / nullif(y_most - y_least, 0)) AS y_cell,
+    FROM edged
 ),
 
 marked AS (
