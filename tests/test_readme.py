@@ -60,7 +60,7 @@ def test_ten_lines_of_a_proxy_write_a_log_that_can_be_judged(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     proxy: dict[str, object] = {}
-    exec(block("python"), proxy)  # noqa: S102 (the README's own example)
+    exec(block("python", "def note"), proxy)  # noqa: S102 (the README's own example)
 
     async def upstream() -> AsyncIterator[str]:
         for word in ("a", "b", "c"):
@@ -76,6 +76,19 @@ def test_ten_lines_of_a_proxy_write_a_log_that_can_be_judged(
     assert (row["vantage"], row["status"], row["origin"]) == ("gateway", "completed", "received")
     assert row["output_tokens"] == 3
     assert row["ttft_ns"] > 0
+
+
+def test_notebook_of_the_text_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sample_traces").symlink_to(README.parent / "sample_traces")
+    monkeypatch.chdir(tmp_path)
+    cell: dict[str, Any] = {}
+    exec(block("python", "tokengap.audit"), cell)  # noqa: S102 (the README's own example)
+    assert cell["audit"].counts["hidden_stalls"] == 23
+    assert (tmp_path / "audit.html").is_file()
+    section = TEXT.split("\n## In a notebook\n")[1].split("\n## ")[0]
+    named = re.findall(r"`(\w+)[(`]", section.split("|---|---|")[1].split("\n\n")[0])
+    public = {name for name in dir(cell["audit"]) if not name.startswith("_")}
+    assert set(named) == public - {"close"}
 
 
 def test_map_of_the_text_reads_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

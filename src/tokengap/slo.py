@@ -9,7 +9,7 @@ Whether a stream meets them is worked out in SQL, from exact integers.
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -79,7 +79,18 @@ def read_slo(path: Path) -> list[Objective]:
         raise UsageError(
             f'{path}: no limits; write a table [{_TABLE}] with lines such as tpot = "50ms"'
         )
-    return _in_order(_file_objective(path, key, value) for key, value in limits.items())
+    return stated_limits(limits, str(path), f"{path}: {_TABLE}.")
+
+
+def stated_limits(
+    limits: Mapping[str, object], source: str = _TABLE, place: str = f"{_TABLE}."
+) -> list[Objective]:
+    """Limits such as `{"tpot": "50ms"}`, in the order of `STATISTICS`.
+
+    UsageError for an unknown statistic or what is no text; UnitError for a number without a unit.
+    place: what stands before the statistic in a message.
+    """
+    return _in_order(_stated(key, value, source, f"{place}{key}") for key, value in limits.items())
 
 
 def combine(from_file: Sequence[Objective], from_cli: Sequence[Objective]) -> list[Objective]:
@@ -122,10 +133,9 @@ def _read_toml(path: Path) -> dict[str, object]:
         raise UsageError(f"{path}: not TOML: {error}; durations stand in quotes") from error
 
 
-def _file_objective(path: Path, key: str, value: object) -> Objective:
-    place = f"{path}: {_TABLE}.{key}"
+def _stated(key: str, value: object, source: str, place: str) -> Objective:
     if isinstance(value, str):
-        return _objective(key, value, str(path), place)
+        return _objective(key, value, source, place)
     if isinstance(value, int | float) and not isinstance(value, bool):
         raise UnitError(f'{place} = {value} has no unit; write "{value}ms" or "{value}s"')
     raise UsageError(f'{place}: expected a duration in quotes, such as "50ms"')

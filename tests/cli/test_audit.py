@@ -218,7 +218,7 @@ def test_interruption_is_no_condition(log: Path, monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tokengap.cli.inputs.load_paths", interrupt)
+    monkeypatch.setattr("tokengap.library.inputs.load_paths", interrupt)
     ran = tokengap("audit", str(log))
     assert ran.code == 130
     assert "interrupted" in ran.err

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tokengap.cli.options import PATHS, declaring, judging, mounting, reading
+from tokengap.cli.options import PATHS, declaring, judging, mounting, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.errors import EXIT_CONDITION
 
@@ -45,17 +45,15 @@ def audit(
 
     A PATH is a log file (.gz and .zst are read as they are), a folder of them, a store, or `-`.
     """
-    from tokengap.cli.inputs import objectives, opened
-    from tokengap.findings import audit as judge
+    from tokengap.findings.judging import judge
     from tokengap.library import SHARED, read_catalogue
+    from tokengap.library.inputs import objectives, opened
 
     check_outputs(outputs, as_json=as_json)
     asked = objectives(limits, slo)
     _require_limits(fail_on, {objective.statistic for objective in asked})
-    with opened(paths, read_catalogue(query_dirs).storing(SHARED), **options) as inputs:
-        _require_answers(inputs.con)
+    with opened(paths, read_catalogue(query_dirs).storing(SHARED), remark, **options) as inputs:
         found = judge(inputs.con, asked)
-        _require_judged(found)
         write_outputs(outputs, inputs.con, found)
     if not outputs.takes_stdout:
         _print(found, as_json=as_json, all_stalls=all_stalls)
@@ -65,11 +63,9 @@ def audit(
 
 def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
     if as_json:
-        import json
+        from tokengap.report.contract import contract_text
 
-        from tokengap.report.contract import contract
-
-        click.echo(json.dumps(contract(found), indent=1, allow_nan=False, ensure_ascii=False))
+        click.echo(contract_text(found), nl=False)
         return
     from rich.console import Console
 
@@ -77,26 +73,6 @@ def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     print_audit(found, console, all_stalls=all_stalls)
-
-
-def _require_answers(con: Any) -> None:
-    """Workload files have nothing that could be judged, which is not the same as a miss."""
-    from tokengap.errors import InputError
-
-    told = con.execute("SELECT bool_and(granularity = 'workload') FROM streams").fetchone()
-    if told == (True,):
-        raise InputError(
-            "these files hold arrivals and lengths only, no answer's times: there is nothing to "
-            "judge. `tokengap query streams PATH` shows them"
-        )
-
-
-def _require_judged(found: Any) -> None:
-    from tokengap.errors import UsageError
-
-    if found.vantages and not found.judged:
-        seen = ", ".join(row["vantage"] for row in found.vantages)
-        raise UsageError(f"--vantage: no stream was seen there; the logs were stamped at: {seen}")
 
 
 def _require_limits(fail_on: Sequence[str], statistics: set[str]) -> None:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import click
 
+from tokengap.store.choices import CHOICES
+
 STDOUT: Final = Path("-")
-BOUNDARIES: Final = ("stream", "ttft", "engine", "relay", "transfer", "decode_wait", "gateway")
 PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 
 _READING: Final = (
@@ -31,12 +32,12 @@ _DECLARING: Final = (
     ),
     click.option(
         "--vantage",
-        type=click.Choice(["client", "gateway", "engine"]),
+        type=click.Choice(CHOICES["vantage"]),
         help="View to judge, and where stamps were taken if the log does not say.",
     ),
     click.option(
         "--origin",
-        type=click.Choice(["planned", "sent", "received", "arrival"]),
+        type=click.Choice(CHOICES["origin"]),
         help="Stamp that times count from, instead of the vantage's own.",
     ),
     click.option(
@@ -46,14 +47,14 @@ _DECLARING: Final = (
     ),
     click.option(
         "--window-rule",
-        type=click.Choice(["by_start", "by_event"]),
+        type=click.Choice(CHOICES["window_rule"]),
         default="by_start",
         show_default=True,
         help="A request belongs to the window of its start, or everything to that of its end.",
     ),
     click.option(
         "--handoff",
-        type=click.Choice(BOUNDARIES),
+        type=click.Choice(CHOICES["handoff"]),
         default="stream",
         show_default=True,
         help="Boundary that a limit on handoff_gap is about.",
@@ -138,6 +139,11 @@ def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) ->
     return command
 
 
+def remark(says: str) -> None:
+    """Talk to the user, beside the data on standard output."""
+    click.echo(says, err=True)
+
+
 def check_output(path: Path, *, force: bool) -> None:
     """UsageError, before any work is done, if the file could not be written; `-` always can."""
     from tokengap.errors import UsageError
@@ -152,12 +158,9 @@ def check_output(path: Path, *, force: bool) -> None:
 
 def write_output(path: Path, content: str | bytes) -> None:
     """Write the file, or standard output for `-`; UsageError if the disk will not have it."""
-    from tokengap.errors import UsageError
+    from tokengap.report.files import write_file
 
     if path == STDOUT:
         click.echo(content, nl=False)
         return
-    try:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_file(path, content)

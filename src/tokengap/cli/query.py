@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tokengap.cli.options import PATHS, declaring, judging, mounting, reading
+from tokengap.cli.options import PATHS, declaring, judging, mounting, reading, remark
 
 
 @click.command()
@@ -38,10 +38,10 @@ def query(
     **options: Any,
 ) -> None:
     """Run one query of the library over logs or stores; `sql --list` names them all."""
-    from tokengap.cli.inputs import objectives, opened
     from tokengap.errors import UsageError
     from tokengap.library import read_catalogue
     from tokengap.library.call import call
+    from tokengap.library.inputs import objectives, opened
     from tokengap.report.rows import run, write_csv, write_json, write_table
 
     if as_json and as_csv:
@@ -49,7 +49,7 @@ def query(
     asked = objectives(limits, slo)
     catalogue = read_catalogue(query_dirs)
     statement = call(catalogue, name, parameters, asked)
-    with opened(paths, catalogue, only=name, **options) as inputs:
+    with opened(paths, catalogue, remark, only=name, **options) as inputs:
         rows = run(inputs.con, statement)
         if as_json:
             write_json(rows, sys.stdout)

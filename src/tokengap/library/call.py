@@ -41,6 +41,13 @@ def call(
     return f"SELECT * FROM {name}" + (f"({arguments})" if query.is_macro else "")
 
 
+def takes_objectives(catalogue: Catalogue, name: str) -> bool:
+    """True if limits can be given to `name`; QueryError if there is no such query."""
+    if name in ROOTS:
+        return False
+    return OBJECTIVES in {parameter.name for parameter in catalogue[name].parameters}
+
+
 def _value(parameter: Parameter, text: str) -> str:
     if parameter.name == OBJECTIVES:
         return literal(sql_parameter(parse_limit(limit) for limit in text.split(",")))

@@ -4,6 +4,7 @@ Times are ns. Counts are integers; a percentile whose values are intervals is `[
 null if unbounded. Fields are only added within a version.
 """
 
+import json
 from typing import Any, Final
 
 from tokengap import __version__
@@ -12,6 +13,11 @@ from tokengap.findings.audit import Row
 
 SCHEMA: Final = "tokengap.audit/1"
 _STATISTICS: Final = ("ttft", "ttft_from_planned", "tpot", "worst_gap", "handoff_gap", "e2e")
+
+
+def contract_text(audit: Audit) -> str:
+    """The contract as strict JSON, as a file or standard output takes it."""
+    return json.dumps(contract(audit), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def contract(audit: Audit) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _ESCAPES: Final = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 def page(report: Report) -> str:
     """The report as a page."""
     script, undrawn = _script()
-    return _template().render(
+    return template("page.html.j2").render(
         version=__version__,
         report=report,
         script=Markup(script),  # noqa: S704 (our own)
@@ -35,7 +35,8 @@ def page(report: Report) -> str:
     )
 
 
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template of this package, in which every text is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("tokengap", "report"),
         autoescape=True,
@@ -44,7 +45,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"json": _json, "plain": plain}
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)
 
 
 def _json(value: Any) -> Markup:

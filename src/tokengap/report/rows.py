@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final, TextIO
 
 import duckdb
+import polars as pl
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -35,6 +36,23 @@ def run(con: duckdb.DuckDBPyConnection, statement: str) -> Rows:
         cursor = con.execute(statement)
     names = [column[0] for column in cursor.description or ()]
     return Rows(names, _fetched(cursor, statement))
+
+
+def frame(con: duckdb.DuckDBPyConnection, statement: str) -> pl.DataFrame:
+    """All rows of a query as a Polars frame; QueryError says why DuckDB cannot answer it.
+
+    Sums, which DuckDB gives as HUGEINT and Polars would show as decimals, are integers where they
+    fit.
+    """
+    with _as_query_error(statement):
+        found: pl.DataFrame = con.sql(statement).pl()
+    wide = [name for name, dtype in found.schema.items() if dtype == pl.Decimal(38, 0)]
+    return found.with_columns(_integers(found[name]) for name in wide)
+
+
+def _integers(column: pl.Series) -> pl.Series:
+    narrow = column.cast(pl.Int64, strict=False)
+    return narrow if narrow.null_count() == column.null_count() else column
 
 
 def write_json(rows: Rows, out: TextIO) -> None:

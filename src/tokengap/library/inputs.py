@@ -1,23 +1,26 @@
-"""From paths on the command line to a DuckDB connection with the library over their streams."""
+"""From paths and what is declared of them to a connection with the library over their streams."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import duckdb
 import pyarrow as pa
 
 from tokengap.adapters.formats.table.table import Table
-from tokengap.cli.strict import require_quality
 from tokengap.errors import UsageError
-from tokengap.library import Catalogue, load, refresh
+from tokengap.library.catalogue import Catalogue
+from tokengap.library.loader import load, refresh
+from tokengap.library.strict import require_quality
 from tokengap.slo import Objective, combine, parse_limit, read_slo
+from tokengap.store.choices import CHOICES
 from tokengap.store.clocks import ClockOffset
 from tokengap.store.connect import Declared, Tables, Window, bind, connect
+from tokengap.store.discover import Found
+from tokengap.store.ingest import IngestSummary, ingest
 from tokengap.store.keys import superseding
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_paths
@@ -25,10 +28,13 @@ from tokengap.store.records import Loaded
 from tokengap.store.tables import Store, open_store
 from tokengap.units import parse_duration_ns
 
+Say = Callable[[str], None]
+"""Where remarks go that are no errors: what was left out."""
+
 
 @dataclass(frozen=True)
 class Opened:
-    """What a command works on."""
+    """What an audit or a query works on."""
 
     con: duckdb.DuckDBPyConnection
     loads: Loads
@@ -38,6 +44,7 @@ class Opened:
 def opened(
     paths: Sequence[str],
     catalogue: Catalogue,
+    say: Say,
     *,
     format_name: str | None = None,
     trace: str | None = None,
@@ -60,10 +67,7 @@ def opened(
             trace=trace,
             mapping=read_mapping(mapping, format_name),
         )
-        for unknown in loads.found.unrecognised:
-            click.echo(f"left out: {unknown}", err=True)
-        for name, earlier in loads.found.duplicates:
-            click.echo(f"left out: {name}: the same bytes as {earlier}", err=True)
+        _say_left_out(loads.found, say)
         tables = tables_of(loads.loaded, [open_store(path) for path in loads.found.stores])
         if strict:
             require_quality(tables, facts, scratch)
@@ -75,6 +79,42 @@ def opened(
             yield Opened(con, loads)
         finally:
             con.close()
+
+
+def keep_in_store(
+    paths: Sequence[str],
+    store: str,
+    say: Say,
+    *,
+    format_name: str | None = None,
+    trace: str | None = None,
+    mapping: Path | None = None,
+    strict: bool = False,
+) -> IngestSummary:
+    """Load logs into a store; under `strict` nothing is kept where anything limits the trust."""
+    with tempfile.TemporaryDirectory(prefix="tokengap-") as folder:
+
+        def accept(loads: Sequence[Loaded]) -> None:
+            require_quality(tables_of(loads), Declared(), Path(folder))
+
+        summary = ingest(
+            paths,
+            store,
+            Path(folder),
+            format_name=format_name,
+            trace=trace,
+            mapping=read_mapping(mapping, format_name),
+            accept=accept if strict else None,
+        )
+    _say_left_out(summary.found, say)
+    return summary
+
+
+def _say_left_out(found: Found, say: Say) -> None:
+    for unknown in found.unrecognised:
+        say(f"left out: {unknown}")
+    for name, earlier in found.duplicates:
+        say(f"left out: {name}: the same bytes as {earlier}")
 
 
 def read_mapping(path: Path | None, format_name: str | None) -> str | None:
@@ -101,7 +141,14 @@ def declaration(
     id_prefixes: Sequence[str] = (),
     workers: Sequence[str] = (),
 ) -> Declared:
-    """The declaring options as one value."""
+    """The declaring options as one value; UsageError if one can be nothing that it is."""
+    few = {"vantage": vantage, "origin": origin, "window_rule": window_rule, "handoff": handoff}
+    for option, value in few.items():
+        if value is not None and value not in CHOICES[option]:
+            name, known = option.replace("_", "-"), ", ".join(CHOICES[option])
+            raise UsageError(f"--{name} {value}: expected one of {known}")
+    if last_prefill_token is not None and last_prefill_token < 0:
+        raise UsageError(f"--last-prefill-token {last_prefill_token}: expected 0 or more")
     return Declared(
         last_prefill_token=last_prefill_token,
         vantage=vantage,

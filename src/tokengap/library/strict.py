@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tokengap.errors import InputError
-from tokengap.findings.audit import rows
-from tokengap.library import load, read_catalogue, refresh
+from tokengap.library.catalogue import read_catalogue
+from tokengap.library.loader import load, refresh
 from tokengap.schema import NOTES
 from tokengap.store.connect import Declared, Tables, bind, connect
 from tokengap.units import format_count
@@ -19,11 +19,11 @@ def require_quality(tables: Tables, declared: Declared, scratch: Path) -> None:
         load(con, catalogue, QUALITY)
         bind(con, tables, declared)
         refresh(con, catalogue, QUALITY)
-        notes = rows(con, f"FROM {QUALITY}")
+        notes = con.execute(f"SELECT note, streams, example FROM {QUALITY}").fetchall()
     if notes:
         listed = "\n  ".join(
-            f"{row['note']}: {format_count(row['streams'])}, such as {row['example']}"
-            f" ({NOTES.get(row['note'], 'a note of another version')})"
-            for row in notes
+            f"{note}: {format_count(streams)}, such as {example}"
+            f" ({NOTES.get(note, 'a note of another version')})"
+            for note, streams, example in notes
         )
         raise InputError(f"--strict: the data is not beyond doubt\n  {listed}")
