@@ -124,8 +124,10 @@ def test_sums_are_integers(result: tokengap.AuditResult) -> None:
 
 
 def test_every_query_of_the_library_can_be_asked(result: tokengap.AuditResult, log: Path) -> None:
+    place = ("request_id", "gap_index")
     rows = strict_json(run("query", "gaps", str(log), "--json"))
-    assert result.query("gaps").to_dicts() == rows
+    rows.sort(key=lambda row: [row[name] for name in place])
+    assert result.query("gaps").sort(place).to_dicts() == rows
     with pytest.raises(QueryError, match="did you mean gaps"):
         result.query("gasp")
     with pytest.raises(QueryError, match="takes no parameters"):
