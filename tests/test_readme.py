@@ -1,6 +1,7 @@
 """What the README says is true."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.adapters.reading import read
 from tests.cli.running import tokengap
 from tests.documentation import BLOCKS, README, generated
+from tests.samples import AUDITS, ENDINGS, PICTURED, REPORTS
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter, Head
 from tokengap.adapters.source import Source
@@ -47,6 +49,17 @@ def test_exports_are_options_of_the_audit() -> None:
 
 def test_bounds_of_the_text_are_those_of_the_renderer() -> None:
     assert f"within {BOUNDS.memory_bytes // 2**30} GiB and {BOUNDS.time_s // 60} minutes" in TEXT
+
+
+def test_samples_of_the_text_are_there_and_say_what_the_text_says() -> None:
+    assert set(re.findall(r"\(reports/(\w+)\.md\)", TEXT)) == set(AUDITS)
+    for name in AUDITS:
+        assert all((REPORTS / f"{name}.{ending}").is_file() for ending in ENDINGS)
+    pictured = json.loads((REPORTS / f"{PICTURED[0]}.json").read_text("utf-8"))
+    (average,) = (row for row in pictured["objectives"] if row["name"] == "tpot")
+    completed = pictured["counts"]["completed"]
+    assert f"{average['met']} of {completed} requests meet an average of 50 ms" in TEXT
+    assert f"; {pictured['hidden_stalls']['count']} of them stood still" in TEXT
 
 
 def test_picture_is_there() -> None:
