@@ -22,11 +22,12 @@ from tokengap.library.call import OBJECTIVES, call, takes_objectives
 from tokengap.library.inputs import keep_in_store, opened
 from tokengap.report.banner import banner
 from tokengap.report.brief import brief
-from tokengap.report.chart_files import light, standalone
+from tokengap.report.chart_files import standalone
 from tokengap.report.contract import contract, contract_text
 from tokengap.report.files import write_file
 from tokengap.report.markdown import markdown
 from tokengap.report.page import page
+from tokengap.report.resolved import light
 from tokengap.report.rows import frame
 from tokengap.report.section import Subject
 from tokengap.report.whole import Report, compose
