@@ -89,5 +89,6 @@ def test_charts_are_pictures_where_they_are_drawn(tmp_path: Path) -> None:
 
 def test_without_pictures_the_text_says_so(tmp_path: Path) -> None:
     told = text_of(tmp_path, ONE_OF_EACH, *LIMITS, "--md", "-")
-    assert "No chart: this text has no pictures." in told
+    assert told.count("This text has no charts: `--charts DIR` draws them into it.") == 1
+    assert "No chart" not in told
     assert "![" not in told

@@ -16,6 +16,7 @@ from tokengap.report.words import plain
 Pictures = Mapping[str, str]
 """Addresses of drawn charts by section name, or of none."""
 
+WITHOUT_PICTURES: Final = "This text has no charts: `--charts DIR` draws them into it."
 _SPACES: Final = re.compile(r"(\s+)")
 _EDGES: Final = re.compile(r"(?P<before>[(]*)(?P<core>.*?)(?P<after>[*]?[),.:;?]*)", re.DOTALL)
 _PLAIN: Final = re.compile(
@@ -33,6 +34,8 @@ def markdown(report: Report, pictures: Pictures, undrawn: Mapping[str, str]) -> 
     """The report; charts by the address of their picture, or by the reason why they have none."""
     parts = [f"# tokengap audit: {text(report.traces)}", text(report.scope)]
     parts += _banner(report)
+    if not pictures and not undrawn:
+        parts.append(WITHOUT_PICTURES)
     for section in report.sections:
         parts += _section(section, pictures.get(section.name), undrawn.get(section.name))
     return "\n\n".join([*parts, f"tokengap {__version__}"]) + "\n"
@@ -87,8 +90,10 @@ def _section(section: Section, picture: str | None, undrawn: str | None) -> Iter
         yield text(f"{section.samples} · {section.scope}")
     if section.legend:
         yield _items(f"{text(key.says)}: {text(key.count)}" for key in section.legend)
-    if section.chart:
-        yield _chart(section.title, picture, undrawn)
+    if picture:
+        yield f"![{text(section.title)}]({picture})"
+    elif undrawn:
+        yield f"No chart: {text(undrawn)}."
     if section.table:
         yield _table(section.table)
     if section.findings:
@@ -100,12 +105,6 @@ def _section(section: Section, picture: str | None, undrawn: str | None) -> Iter
 
 def _advice(advice: str | None) -> str:
     return f" ({text(advice)})" if advice else ""
-
-
-def _chart(title: str, picture: str | None, undrawn: str | None) -> str:
-    if picture:
-        return f"![{text(title)}]({picture})"
-    return f"No chart: {text(undrawn or 'this text has no pictures')}."
 
 
 def _items(lines: Iterator[str]) -> str:
