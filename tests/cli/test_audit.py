@@ -46,7 +46,7 @@ def test_json_has_the_keys_of_the_contract_in_order() -> None:
     assert list(report) == [
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
-        "quality", "handoffs", "handoff_stages", "vantages", "causes",
+        "quality", "handoffs", "handoff_stages", "vantages", "causes", "binding",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["boundary"] == {"vantage": "client", "origin": "sent", "handoff": "stream"}

@@ -14,7 +14,7 @@ from tokengap.store.connect import Declared, connect
 
 CATALOGUE: Final = read_catalogue()
 PUBLIC: Final = [CATALOGUE[name] for name in CATALOGUE.public]
-SHARES: Final = frozenset({"attainment", "low", "high"})
+SHARES: Final = frozenset({"attainment", "low", "high", "share"})
 TOKENS: Final = frozenset({"tokens_per_delivery", "worst_gap_after_token", "token_counts"})
 UNITS: Final = frozenset(
     {"", "ns", "share", "tokens", "bytes", "streams", "requests", "attempts", "gaps"}
