@@ -162,6 +162,7 @@ def test_a_long_table_is_cut_and_says_so(tmp_path: Path) -> None:
     assert "r24" in shown
     assert "r14" not in shown  # ten of 25: r24 to r15
     assert "and 15 more" in shown
+    assert "* rests on fewer than ten samples" in shown  # p99 of 25
 
 
 def test_text_of_a_log_is_inert_in_a_notebook(tmp_path: Path) -> None:

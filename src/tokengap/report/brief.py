@@ -15,7 +15,7 @@ from tokengap.report.sections.causes import CAUSE_COLUMNS, cause_rows
 from tokengap.report.sections.hidden_stalls import hidden_stalls
 from tokengap.report.sections.latency import latency
 from tokengap.report.sections.objectives import objectives
-from tokengap.report.words import trace_names
+from tokengap.report.words import THIN, trace_names
 from tokengap.units import format_count
 
 ROWS_SHOWN: Final = 10
@@ -33,7 +33,7 @@ def brief(subject: Subject) -> str:
 
 
 def _tables(subject: Subject) -> Iterator[tuple[str, Table, str]]:
-    """Title and first rows of each table, and how many more there are."""
+    """Title and first rows of each table, and what to know about them."""
     for section in (objectives(subject), hidden_stalls(subject), latency(subject)):
         if section and section.table:
             yield _cut(section.title, section.table)
@@ -43,5 +43,7 @@ def _tables(subject: Subject) -> Iterator[tuple[str, Table, str]]:
 
 def _cut(title: str, table: Table) -> tuple[str, Table, str]:
     more = len(table.rows) - ROWS_SHOWN
-    says = f"and {format_count(more)} more" if more > 0 else ""
-    return title, replace(table, rows=table.rows[:ROWS_SHOWN]), says
+    cells = (cell for row in table.rows for cell in row)
+    notes = [f"and {format_count(more)} more"] if more > 0 else []
+    notes += [THIN] if any(cell.endswith("*") for cell in cells) else []
+    return title, replace(table, rows=table.rows[:ROWS_SHOWN]), "; ".join(notes)
