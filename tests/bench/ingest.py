@@ -1,158 +1,243 @@
-"""How long strict ingest takes beside DuckDB's bare parse of the same file.
+"""How long each adapter takes beside a bare parse of the same bytes.
 
-    python tests/bench/ingest.py [--lines 4000000]
+    python -m tests.bench.ingest [--mib 64] [ADAPTER ...]
 
-Writes a log of events with three bad lines in it, then times in one process, with all cores: all
-of `tokengap ingest`, from the file to a committed store, and DuckDB's JSON reader over the same
-columns, unchecked, into a table and as an aggregate only. No time is asserted: the exit code says
-whether just the bad lines were quarantined and every other token counted.
+Makes a large log of every format from its sample, with ids of its own in each copy, and reads it in
+a process of its own. The bare parse reads the same file. For JSON it is orjson over the lines, or
+over the document, and over every piece of JSON that is kept as text in them, such as the events of
+an answer, which were cut out before; for a table it is polars, and orjson over the lists in its
+cells; for other text a search for `name=value`.
+
+Both run in turn, with the collector off as when tokengap loads a file, and the best of several runs
+counts: seconds, and seconds of all cores in brackets. Peak memory is that of the first reading. No
+time is asserted: the exit code says whether every stream was there.
 """
 
 import argparse
-import random
+import gc
+import re
 import resource
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import duckdb
+import msgspec
+import orjson
+import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from tokengap.store.ingest import ingest
-from tokengap.store.tables import open_store
+from tests.bench.recipes import RECIPES, WITHOUT, Log
+from tokengap.adapters import ADAPTERS
+from tokengap.adapters.interface import Adapter, Intake
+from tokengap.adapters.source import Source
+from tokengap.store.discover import discover
+from tokengap.store.load import load_set, source_sets
 
 RUNS: Final = 3
-TARGET_RATIO: Final = 3.5
-ALIVE: Final = 64
-"""Streams under way at once: their lines are interleaved."""
-FIRST_BAD_LINE: Final = 1_000_000
-BAD: Final = (
-    lambda line: line.replace(',"kind"', '.0,"kind"'),
-    lambda line: line.replace('"t_ns":', '"t_ns":true,"x":'),
-    lambda line: line.replace('"n_tokens":1', '"n_tokens":1,"n_tokens":2'),
-)
-COLUMNS: Final = {
-    "request_id": "VARCHAR", "attempt": "INTEGER", "choice": "INTEGER", "index": "BIGINT",
-    "t_ns": "BIGINT", "kind": "VARCHAR", "n_tokens": "INTEGER", "vantage": "VARCHAR",
-    "clock": "VARCHAR", "finish_reason": "VARCHAR",
-}  # fmt: skip
+TARGET_RATIO: Final = 3.0
+_EVENT: Final = "data: "
+_PAIR: Final = re.compile(rb"(\w+)=([^\s,)]+)")
 
 
-def stream_lines(chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Start and end of each line of one stream; its time goes between them."""
-    start = f'{{"request_id":"req-{chance.getrandbits(64):016x}","attempt":0,"choice":0,'
-    end = ',"vantage":"client","clock":"host-a"'
-    yield f'{start}"t_ns":', f',"kind":"sent"{end}}}\n'
-    for index in range(chance.randint(50, 300)):
-        yield f'{start}"index":{index},"t_ns":', f',"kind":"text","n_tokens":1{end}}}\n'
-    yield f'{start}"t_ns":', f',"kind":"done"{end},"finish_reason":"stop"}}\n'
+@dataclass(frozen=True)
+class Took:
+    """Seconds by the clock, and of all cores."""
+
+    wall_s: float
+    cores_s: float
+
+    def beside(self, other: "Took") -> str:
+        return f"{self.wall_s / other.wall_s:.2f} ({self.cores_s / other.cores_s:.2f})"
+
+    def __str__(self) -> str:
+        return f"{self.wall_s:.2f} ({self.cores_s:.2f})"
 
 
-def write_log(path: Path, lines: int) -> tuple[int, list[int]]:
-    """Write the log; how many good token lines it has, and which lines are bad."""
-    chance = random.Random(1)  # noqa: S311  # no secret
-    first_bad = min(FIRST_BAD_LINE, max(lines // 2, 1))
-    alive = [stream_lines(chance) for _ in range(ALIVE)]
-    bad: list[int] = []
-    t_ns, tokens = 10**18, 0
-    with path.open("w", encoding="ascii", buffering=1 << 20) as log:
-        for number in range(1, lines + 1):
-            t_ns += chance.randint(50_000, 300_000)
-            at = number % ALIVE
-            parts = next(alive[at], None)
-            if parts is None:
-                alive[at] = stream_lines(chance)
-                parts = next(alive[at])
-            line = f"{parts[0]}{t_ns}{parts[1]}"
-            is_token = '"kind":"text"' in parts[1]
-            if is_token and number >= first_bad and len(bad) < len(BAD):
-                line = BAD[len(bad)](line)
-                bad.append(number)
-            else:
-                tokens += is_token
-            log.write(line)
-    return tokens, bad
+@dataclass(frozen=True)
+class Reading:
+    """What one adapter did with one log. wrong: what it should have found and did not."""
+
+    size_mib: float
+    streams: int
+    bare: Took
+    read: Took
+    loaded: Took
+    peak_mib: float
+    wrong: str
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Median of `RUNS`."""
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
+def timed(work: Callable[[], object], runs: int = 1) -> Took:
+    """Best of some runs, each of both by itself."""
+    best_wall = best_cores = float("inf")
+    for _ in range(runs):
+        wall, cores = time.perf_counter(), time.process_time()
         work()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
+        best_cores = min(best_cores, time.process_time() - cores)
+        best_wall = min(best_wall, time.perf_counter() - wall)
+    return Took(best_wall, best_cores)
 
 
-def duckdb_parses(log: Path) -> tuple[Callable[[], object], Callable[[], object]]:
-    """DuckDB's reader into a table, and into one row of sums and counts."""
-    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in COLUMNS.items())
-    rows = (
-        f"read_json('{log}', format = 'newline_delimited', columns = {{{columns}}}, "
-        "ignore_errors = true)"
+def embedded(value: object) -> Iterator[str]:
+    """JSON that is kept as text: whole, or in the events of an answer."""
+    if isinstance(value, str):
+        if _is_json(value):
+            yield value
+        elif _EVENT in value:
+            events = (line.removeprefix(_EVENT) for line in value.splitlines())
+            yield from filter(_is_json, events)
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from embedded(item)
+
+
+def _is_json(text: str) -> bool:
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def csv_parse(path: Path) -> Callable[[], object]:
+    """The baseline for a table."""
+    frame = pl.read_csv(path)
+    texts = [frame[name] for name, kind in frame.schema.items() if kind == pl.String]
+    inner = [cell for column in texts for cell in column if cell is not None and _is_json(cell)]
+
+    def parse() -> None:
+        pl.read_csv(path)
+        for text in inner:
+            orjson.loads(text)
+
+    return parse
+
+
+def bare_parse(log: Log, path: Path) -> Callable[[], object]:
+    """The baseline for a log."""
+    if log.kind == "csv":
+        return csv_parse(path)
+    if log.kind == "text":
+        return lambda: _PAIR.findall(path.read_bytes())
+
+    def texts() -> list[bytes]:
+        data = path.read_bytes()
+        if b"Infinity" in data:
+            data = data.replace(b"Infinity", b"null")
+        return data.splitlines() if log.kind == "lines" else [data]
+
+    inner = [text for outer in texts() for text in embedded(orjson.loads(outer))]
+
+    def parse() -> None:
+        for outer in texts():
+            orjson.loads(outer)
+        for text in inner:
+            orjson.loads(text)
+
+    return parse
+
+
+def counted(adapter: Adapter, log: Log, path: Path) -> tuple[int, int]:
+    """Streams and rejects of one reading."""
+    source = Source(str(path), path)
+    intake = Intake(source.stem, adapter.name, log.mapping)
+    streams = sum(batch.num_rows for batch in adapter.read([source], intake))
+    return streams, len(intake.rejects)
+
+
+def load(adapter: Adapter, log: Log, path: Path, scratch: Path) -> None:
+    """Read the log into Parquet parts."""
+    found = discover([str(path)], scratch, format_name=adapter.name)
+    for files in source_sets(found.files, mapping=log.mapping):
+        for part in load_set(files, scratch).parts:
+            Path(part.uri).unlink()
+
+
+def measure(adapter: Adapter, size: int, folder: Path) -> Reading:
+    """Read one copy of the sample, then many."""
+    gc.disable()
+    log = RECIPES[adapter.name]()
+    path, _ = log.write(folder, 0)
+    one = counted(adapter, log, path)
+    path, copies = log.write(folder, size)
+    found = counted(adapter, log, path)
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    expected = tuple(copies * count for count in one)
+    bare = bare_parse(log, path)
+    bare_took, took, loaded = [], [], []
+    for _ in range(RUNS):
+        bare_took.append(timed(bare))
+        took.append(timed(lambda: counted(adapter, log, path)))
+        loaded.append(timed(lambda: load(adapter, log, path, folder)))
+    return Reading(
+        size_mib=path.stat().st_size / 2**20,
+        streams=found[0],
+        bare=_best(bare_took),
+        read=_best(took),
+        loaded=_best(loaded),
+        peak_mib=peak_mib,
+        wrong="" if found == expected else f"{found} streams and rejects, expected {expected}",
     )
-    sums = ", ".join(
-        f'count("{name}")' if kind == "VARCHAR" else f'sum("{name}")'
-        for name, kind in COLUMNS.items()
-    )
-    table = f"CREATE OR REPLACE TEMP TABLE parsed AS FROM {rows}"
-    return (
-        lambda: duckdb.connect().execute(table),
-        lambda: duckdb.connect().execute(f"SELECT {sums} FROM {rows}").fetchall(),
-    )
 
 
-def problems(store_path: str, tokens: int, bad: list[int]) -> list[str]:
-    """What the store holds that it should not, or lacks."""
-    store = open_store(store_path)
-    found = sorted(reject["line"] for reject in store.rejects().to_pylist())
-    counted = sum(part.tokens for part in store.live_parts())
-    wrong = []
-    if found != bad:
-        wrong.append(f"quarantined {found[:9]}, expected {bad}")
-    if counted != tokens:
-        wrong.append(f"{counted} tokens in the store, {tokens} in the log")
-    return wrong
+def _best(found: list[Took]) -> Took:
+    return Took(min(took.wall_s for took in found), min(took.cores_s for took in found))
+
+
+def in_own_process(name: str, size: int) -> Reading:
+    """The reading of one adapter, so that no peak hides another."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "tests.bench.ingest", name, "--bytes", str(size),
+                   "--folder", folder]  # fmt: skip
+        done = subprocess.run(command, check=True, capture_output=True)
+    return msgspec.json.decode(done.stdout, type=Reading)
 
 
 def main() -> int:
-    """Run the benchmark; 1 if the ingest was wrong."""
+    """Run the benchmark; 1 if streams are missing or too many."""
+    adapters = {a.name: a for a in ADAPTERS if a.name not in WITHOUT}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lines", type=int, default=4_000_000)
-    lines: int = parser.parse_args().lines
-    console = Console()
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "events.jsonl"
-        tokens, bad = write_log(log, lines)
-        stores = (str(Path(folder) / f"store-{run}") for run in count())
-        ours = seconds(lambda: ingest([str(log)], next(stores), Path(folder)))
-        peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        into_table, aggregate = (seconds(parse) for parse in duckdb_parses(log))
-        rejects = open_store(f"{folder}/store-0").rejects().to_pylist()
-        wrong = problems(f"{folder}/store-0", tokens, bad)
-        console.print(f"{lines:,} lines, {log.stat().st_size / 2**20:.0f} MiB, {tokens:,} tokens")
+    parser.add_argument("adapters", nargs="*", metavar="ADAPTER", help=", ".join(adapters))
+    parser.add_argument("--mib", type=int, default=64)
+    parser.add_argument("--bytes", type=int)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    if given.folder:
+        reading = measure(adapters[given.adapters[0]], given.bytes, given.folder)
+        sys.stdout.buffer.write(msgspec.json.encode(reading))
+        return 0
+    readings = {name: in_own_process(name, given.mib << 20) for name in given.adapters or adapters}
+    _print(readings)
+    return int(any(reading.wrong for reading in readings.values()))
 
-    table = Table("", "seconds", "ours takes")
-    table.add_row("tokengap ingest, strict, into a store", f"{ours:.2f}", "")
-    table.add_row(
-        "DuckDB parse into a table", f"{into_table:.2f}", f"{ours / into_table:.2f} times"
-    )
-    table.add_row(
-        "DuckDB parse, aggregate only", f"{aggregate:.2f}", f"{ours / aggregate:.2f} times"
-    )
+
+def _print(readings: dict[str, Reading]) -> None:
+    columns = ("MiB", "streams", "bare parse", "read", "to bare", "into parts", "peak MiB")
+    table = Table("", *columns)
+    for name, reading in readings.items():
+        table.add_row(
+            name,
+            f"{reading.size_mib:.0f}",
+            f"{reading.streams:,}",
+            str(reading.bare),
+            str(reading.read),
+            reading.read.beside(reading.bare),
+            str(reading.loaded),
+            f"{reading.peak_mib:.0f}",
+        )
+    console = Console(width=120)
     console.print(table)
-    console.print(f"target: at most {TARGET_RATIO} times a parse into a table; peak {peak_mib} MiB")
-    for reject in rejects:
-        console.print(f"quarantined line {reject['line']}: {reject['reason']} ({reject['value']})")
-    for problem in wrong:
-        console.print(f"WRONG: {problem}", style="red")
-    return 1 if wrong else 0
+    console.print(f"target: at most {TARGET_RATIO:g} times a bare parse")
+    for name, reading in readings.items():
+        if reading.wrong:
+            console.print(f"WRONG: {name}: {reading.wrong}", style="red")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.adapters import counted
+from tests.bench.ingest import counted
 from tests.bench.recipes import RECIPES, WITHOUT
 from tokengap.adapters import ADAPTERS
 
