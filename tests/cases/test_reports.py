@@ -6,6 +6,7 @@ import pytest
 
 from tests.cases.convert import Case, Record, load_case, stream_line
 from tests.report.auditing import page_of
+from tests.report.html import data
 from tokengap.report import render
 
 MS = 1_000_000
@@ -16,8 +17,11 @@ LIMITS = ("--limit", "tpot=50ms", "--limit", "worst_gap=1s")
 def generated(case: Case) -> list[Record]:
     """The case's gaps in order, spread over requests."""
     made = case.input["generator"]
-    assert made["formula_ns"] == "10_000_000 + (i % 7) * 1000"
-    gaps = [10_000_000 + (i % 7) * 1000 for i in range(made["count"])]
+    if "value_ns" in made:
+        gaps = [made["value_ns"]] * made["count"]
+    else:
+        assert made["formula_ns"] == "10_000_000 + (i % 7) * 1000"
+        gaps = [10_000_000 + (i % 7) * 1000 for i in range(made["count"])]
     gaps[made["override"]["index_0based"]] = made["override"]["value_ns"]
     return [_request(start, gaps) for start in range(0, len(gaps), PER_REQUEST)]
 
@@ -27,6 +31,18 @@ def _request(start: int, gaps: list[int]) -> Record:
     for gap in gaps[start : start + PER_REQUEST]:
         times.append(times[-1] + gap)
     return stream_line(f"r{start // PER_REQUEST}", times)
+
+
+def test_77_chart_row_limit(tmp_path: Path) -> None:
+    case = load_case("77")
+    right = case.expect
+    page, report = page_of(tmp_path, generated(case), *LIMITS)
+    gaps = report["percentiles"]["gap_ns"]
+    assert (gaps["n"], gaps["max"]) == (right["n_gaps"], right["max_gap_ns"])
+    curve = data(page.chart("gap_survival"), "gap", "share")
+    assert len(curve) <= right["chart_rows_at_most"] < case.input["generator"]["count"]
+    assert right["outlier_in_chart_data"]
+    assert max(row["gap"] for row in curve) == right["max_gap_ns"] / MS
 
 
 def test_78_renderer_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

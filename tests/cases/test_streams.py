@@ -155,6 +155,9 @@ def test_22_preempted_request_has_one_ttft(tmp_path: Path) -> None:
     assert gaps(tmp_path, lines)["a"] == right["gaps_ns"] != case.naive["gaps_ns"]
     samples = audit(tmp_path, lines)["percentiles"]["ttft_ns"]["n"]
     assert samples == case.expect["n_ttft_samples"] != len(case.naive["ttft_samples_ns"])
+    causes = query(tmp_path, lines, "gap_causes", "-p", "objectives=worst_gap=100ms")
+    named = {f"a:{c['gap_index']}->{c['gap_index'] + 1}": c["cause"] for c in causes}
+    assert named == case.expect["gap_cause"]
 
 
 def test_23_no_stream_no_ttft(tmp_path: Path) -> None:
