@@ -88,6 +88,7 @@ def test_each_section_says_what_it_counts_and_where(one_of_each: tuple[Page, Rec
         "n and basis beside each row",
         "n 7 completed requests, per request, boundary stream: token k to token k + 1",
         "n 8 streams, all that were read",
+        "n 8 streams, all that were read",
     ]
 
 

@@ -1,8 +1,10 @@
-"""The terms that the page uses, in a sentence each."""
+"""The terms that the report uses, in a sentence each, and what it leaves out."""
 
+from collections.abc import Iterator
 from typing import Final
 
-from tokengap.report.section import Section, Subject
+from tokengap.report.section import Section, Subject, Table
+from tokengap.units import format_count
 
 TERMS: Final = {
     "stream": "one answer to one attempt of one request, seen at one vantage",
@@ -24,7 +26,34 @@ TERMS: Final = {
     "attainment": "good / offered, with its 95 % interval (Wilson)",
 }
 
+_WORDS: Final = ("left out", "why")
+
 
 def terms(subject: Subject) -> Section:
-    """What the words mean."""
-    return Section("terms", "Terms", "", subject.scope, terms=TERMS)
+    """What the words mean, and what no verdict is about."""
+    left_out = list(_left_out(subject))
+    return Section(
+        "terms",
+        "Definitions and exclusions",
+        f"n {format_count(subject.audit.counts['streams'])} streams, all that were read",
+        subject.scope,
+        terms=TERMS,
+        table=Table(("left out", "n", "why"), left_out, _WORDS) if left_out else None,
+        notes=[] if left_out else ["Nothing was left out: every stream is of an offered request."],
+    )
+
+
+def _left_out(subject: Subject) -> Iterator[list[str]]:
+    counts, audit = subject.audit.counts, subject.audit
+    seen = sum(row["streams"] for row in audit.vantages if not row["judged"])
+    judged = audit.judged[0]["vantage"] if audit.judged else "no vantage"
+    found = {
+        "streams of other vantages": (seen, f"verdicts are about the {judged}'s view"),
+        "requests in flight": (counts["in_flight"], "not over at the cut-off"),
+        "attempts given up": (counts["retried"], "the last attempt counts, from the first's start"),
+        "superseded streams": (counts["superseded"], "a finer file holds the same request"),
+        "records in quarantine": (counts["rejects"], "they cannot be read; see Data quality"),
+    }
+    for what, (count, why) in found.items():
+        if count:
+            yield [what, format_count(count), why]
