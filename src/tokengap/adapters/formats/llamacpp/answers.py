@@ -75,8 +75,7 @@ class Answers:
         """Take the chunks in their order; refuses those that cannot follow."""
         found = Found()
         self._place = chunks.place
-        for chunk in _chunks(chunks, columns):
-            found.answers.append(self._take(chunk, chunks, found))
+        found.answers = [self._take(chunk, chunks, found) for chunk in _chunks(chunks, columns)]
         self._losses.note(chunks)
         for answer in self._open.values():
             if answer.place is None and not answer.is_timed:
@@ -111,17 +110,18 @@ class Answers:
             reason = "timings.predicted_n: less than in an earlier chunk"
             chunks.sieve.refuse_one(chunk.row, LineError(reason, "predicted_n", chunk.made))
             return answer.number
-        answer.is_timed |= chunk.timed
-        if chunk.timed and chunk.made > answer.made and chunk.lasted:
-            answer.made = chunk.made
-            found.grew.append(chunk.row)
+        if chunk.timed:
+            answer.is_timed = True
+            if chunk.made > answer.made and chunk.lasted:
+                answer.made = chunk.made
+                found.grew.append(chunk.row)
         if chunk.stops:
             self._close([key], chunk.number, found)
         return answer.number
 
     def _begin(self, chunk: Chunk, found: Found) -> Answer:
-        over = [key for key, answer in self._open.items() if answer.is_over]
-        self._close(over, chunk.number, found)
+        if over := [key for key, answer in self._open.items() if answer.is_over]:
+            self._close(over, chunk.number, found)
         answer = self._open[chunk.key] = Answer(self._begun, chunk.row)
         self._begun += 1
         return answer
