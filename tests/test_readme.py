@@ -104,6 +104,21 @@ def test_notebook_of_the_text_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(named) == public - {"close"}
 
 
+def test_budget_of_the_text_says_what_the_text_says() -> None:
+    (command,) = block("bash", "tokengap handoff check").splitlines()
+    section = TEXT.split("\n## Does the cache fit through the link?\n")[1].split("\n## ")[0]
+    ran = tokengap(*command.split()[1:])
+    layered = tokengap(*command.split()[1:], "--overlap", "layers")
+    assert (ran.code, layered.code) == (1, 0)
+    for value in ("1.25 GiB", "429.496730 ms", "449.496730 ms", "24.338351 ms", "6.94 GiB/s"):
+        assert value in section
+        assert value in ran.out
+    assert tokengap(*command.split()[1:], "--json").json()["inverse"]["max_prompt_tokens"] == 1716
+    assert "536 MiB (1716 tokens)" in section
+    assert "54.496730 ms" in section
+    assert "54.496730 ms" in layered.out
+
+
 def test_map_of_the_text_reads_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "requests.csv").write_text(block("csv"), "utf-8")

@@ -12,6 +12,7 @@ from tokengap.units import (
     format_bytes,
     format_count,
     format_duration,
+    format_ms,
     format_share,
     parse_bandwidth_bytes_per_s,
     parse_bytes,
@@ -241,6 +242,12 @@ def test_zeros_after_the_point_say_that_something_was_rounded(ns: int) -> None:
     number, _ = format_duration(ns).split(" ")
     if "." in number and number.endswith("0"):
         assert parse_duration_ns(format_duration(ns)) != ns
+
+
+def test_a_term_is_shown_to_the_nanosecond() -> None:
+    shown = [format_ms(ns) for ns in (0, 1, 15_625_000, -5_625_000, 10**12)]
+    assert shown == ["0 ms", "0.000001 ms", "15.625 ms", "-5.625 ms", "1000000 ms"]
+    assert format_ms(Fraction(1, 3)) == "0.000000 ms"  # rounded, and says so
 
 
 def test_sizes_are_shown_in_binary_units() -> None:

@@ -114,6 +114,15 @@ def format_duration(ns: float | Fraction) -> str:
     return _format(Fraction(ns), _SHOWN_DURATIONS)
 
 
+def format_ms(ns: Fraction | int) -> str:
+    """Show a duration in ms to the nanosecond: a term of a sum, not rounded to what suits.
+
+    >>> format_ms(13_906_250), format_ms(50_000_000)
+    ('13.90625 ms', '50 ms')
+    """
+    return f"{_decimal(Fraction(ns, 10**6), 6)} ms"
+
+
 def format_bytes(size_bytes: int) -> str:
     """Show a size in binary units, to three or four significant digits.
 

@@ -11,22 +11,28 @@ import pytest
 
 from tests.cli.running import tokengap
 from tokengap.cli import COMMANDS
+from tokengap.cli.handoff import SUBCOMMANDS
 
 GOLDEN = Path(__file__).parent / "golden"
+HELPED = ("tokengap", *COMMANDS, *(f"handoff {name}" for name in SUBCOMMANDS))
 HEAVY = ("duckdb", "pyarrow", "polars", "numpy", "altair", "vl_convert", "deltalake", "rich")
 
 
 def helped(command: str) -> str:
-    return tokengap(*([] if command == "tokengap" else [command]), "--help").out
+    return tokengap(*([] if command == "tokengap" else command.split()), "--help").out
 
 
-@pytest.mark.parametrize("command", ["tokengap", *COMMANDS])
+def golden(command: str) -> Path:
+    return GOLDEN / f"{command.replace(' ', '-')}.txt"
+
+
+@pytest.mark.parametrize("command", HELPED)
 def test_help_is_as_agreed(command: str) -> None:
-    assert helped(command) == (GOLDEN / f"{command}.txt").read_text("utf-8")
+    assert helped(command) == golden(command).read_text("utf-8")
 
 
 def test_every_golden_file_has_a_command() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == {"tokengap", *COMMANDS}
+    assert set(GOLDEN.glob("*.txt")) == {golden(command) for command in HELPED}
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -51,5 +57,5 @@ def test_unknown_command_is_a_usage_error() -> None:
 
 
 if __name__ == "__main__":
-    for name in ("tokengap", *COMMANDS):
-        (GOLDEN / f"{name}.txt").write_text(helped(name), "utf-8")
+    for name in HELPED:
+        golden(name).write_text(helped(name), "utf-8")

@@ -12,6 +12,7 @@ from tokengap.errors import EXIT_INTERRUPTED, TokengapError
 COMMANDS: Final = {
     "audit": "Judge logs or stores: who met the limits, who stalled, and where.",
     "ingest": "Load logs into a store and keep them.",
+    "handoff": "Work out whether a KV cache fits through a link inside the promises.",
     "query": "Run one query of the library over logs or stores.",
     "sql": "Print the query library for any DuckDB shell.",
     "formats": "List the log formats that can be read.",
@@ -59,5 +60,6 @@ def main() -> None:
 
     tokengap reads the per-token logs of LLM serving systems, derives every gap between tokens,
     and judges them. Start with `tokengap audit FILE --limit tpot=50ms --limit worst_gap=500ms`.
-    Exit codes: 0 done, 1 a condition of --fail-on holds, 2 usage, 3 unusable input.
+    Exit codes: 0 done, 1 a condition of --fail-on holds or a budget is missed, 2 usage,
+    3 unusable input.
     """

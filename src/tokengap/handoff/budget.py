@@ -180,7 +180,11 @@ def assumptions(handoff: Handoff) -> list[str]:
     return [
         "no queueing but what the overhead holds",
         sharing,
-        f"the busiest link carries {Fraction(link.busiest_share)} of the cache",
+        f"the busiest link carries {_times(Fraction(link.busiest_share))}",
         overlap,
         "prefill and decode steps take as long as stated, for every token",
     ]
+
+
+def _times(share: Fraction) -> str:
+    return "the whole cache" if share == 1 else f"{share} of the cache"

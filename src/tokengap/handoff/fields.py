@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from tokengap.errors import UsageError
 
+MOST: Final = 10**9
+"""No count of a model or a prompt is larger, and products stay numbers that can be shown."""
 _DTYPES: Final = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _DTYPE_KEYS: Final = ("torch_dtype", "dtype")
 
@@ -24,9 +26,9 @@ class Config:
     def count(self, key: str, *, least: int = 1) -> int:
         """A whole number of `least` or more. UsageError if it is missing or anything else."""
         value = self._need(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
             raise UsageError(
-                f"config: {key} = {value!r}; expected a whole number of {least} or more"
+                f"config: {key} = {value!r}; expected a whole number from {least} to {MOST}"
             )
         return value
 
