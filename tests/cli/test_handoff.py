@@ -104,6 +104,25 @@ def test_a_prompt_of_a_model_and_the_longest_that_passes() -> None:
     assert "prompt at most" in check(*LLAMA, "--prompt", "100", *PROMISED).out
 
 
+def test_why_there_is_no_longest_prompt() -> None:
+    # a window of 4096 tokens of 131072 B is 512 MiB: 0.6 s at 1 GiB/s leave room for all of it
+    windowed = ("--model", "mistral-7b-v0.1", "--prompt", "9000")
+    found = checked(*windowed, "--limit", "worst_gap=1s")
+    assert found["terms"]["bytes"] == 512 * 2**20
+    assert found["inverse"]["max_prompt_tokens"] is None
+    assert "any length passes" in found["inverse_reasons"]["max_prompt_tokens"]
+    assert "any length passes" in check(*windowed, "--limit", "worst_gap=1s").out
+    unbounded = checked(*windowed)
+    assert "no promise depends" in unbounded["inverse_reasons"]["max_prompt_tokens"]
+
+
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "2000000000", "9" * 5000, "x"])
+def test_a_count_is_a_whole_number_of_sane_size(count: str) -> None:
+    ran = check(*LLAMA, f"--prompt={count}")
+    assert ran.code == 2
+    assert "no whole number from 1" in ran.err
+
+
 def test_colocated_contrast_comes_with_its_warning() -> None:
     found = checked("--cache", "16MiB", "--colocated")
     assert found["colocated_gap_ns"] == 50 * MS

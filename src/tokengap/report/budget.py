@@ -67,6 +67,18 @@ class BudgetReport:
             return None
         return self.cache.longest_prompt_tokens(largest, block_tokens=self.block_tokens)
 
+    @property
+    def prompt_reason(self) -> str | None:
+        """Why a model has no longest prompt; None if it has one, or no model is given."""
+        largest = self.inverse.max_cache_bytes
+        if self.cache is None or self.max_prompt_tokens is not None:
+            return None
+        if largest.value is None:
+            return largest.reason
+        if self.cache.fixed_bytes > largest.value:
+            return "the fixed state alone is larger"
+        return "any length passes: all windows are full"
+
 
 def budget_json(report: BudgetReport) -> str:
     """Strict JSON. A time that is no whole number of ns is a number with its fraction."""
@@ -89,7 +101,8 @@ def _record(report: BudgetReport) -> dict[str, Any]:
         "headroom_ns": {name: number(promise.headroom_ns) for name, promise in promises.items()},
         "inverse": {name: number(answer.value) for name, answer in answers.items()}
         | {"max_prompt_tokens": report.max_prompt_tokens},
-        "inverse_reasons": {name: answer.reason for name, answer in answers.items()},
+        "inverse_reasons": {name: answer.reason for name, answer in answers.items()}
+        | {"max_prompt_tokens": report.prompt_reason},
         "colocated_gap_ns": number(_colocated_ns(report)) if report.colocated else None,
         "assumptions": _assumed(report),
     }
@@ -158,8 +171,11 @@ def _passing(report: BudgetReport) -> list[tuple[str, ...]]:
         ("cache at most", _shown(inverse.max_cache_bytes, both)),
         ("overhead at most", _shown(inverse.max_overhead_ns, format_ms)),
     ]
-    if prompt is not None:
-        rows.insert(2, ("prompt at most", f"{format_count(prompt)} tokens"))
+    if report.cache is not None:
+        longest = (
+            f"- ({report.prompt_reason})" if prompt is None else f"{format_count(prompt)} tokens"
+        )
+        rows.insert(2, ("prompt at most", longest))
     return rows
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tokengap.cli.handoff.options import COUNT, Described, describing
+from tokengap.cli.handoff.options import Described, count, describing
 from tokengap.errors import EXIT_CONDITION, UsageError
 from tokengap.handoff import Cache, FixedOverlap, Handoff, LayerOverlap, Limits, Link, busiest_share
 from tokengap.slo import combine, parse_limit
@@ -20,7 +20,7 @@ BY_LAYER = "layers"
 @click.option("--step", required=True, metavar="TIME", help="One decode step: 10ms.")
 @click.option("--bandwidth", required=True, metavar="RATE", help="Effective: 1GiB/s or 25Gb/s.")
 @click.option("--cache", "size", metavar="SIZE", help="Cache to move: 16MiB. Or a model and:")
-@click.option("--prompt", type=COUNT, metavar="N", help="Prompt tokens of the model below.")
+@click.option("--prompt", type=count, metavar="N", help="Prompt tokens of the model below.")
 @describing
 @click.option(
     "--overhead", default="0ns", metavar="TIME", help="All that is fixed; none if unsaid."
@@ -39,7 +39,7 @@ BY_LAYER = "layers"
 )
 @click.option(
     "--output-tokens",
-    type=COUNT,
+    type=count,
     default=100,
     show_default=True,
     metavar="N",
@@ -47,14 +47,28 @@ BY_LAYER = "layers"
 )
 @click.option(
     "--transfers",
-    type=COUNT,
+    type=count,
     default=1,
     show_default=True,
     metavar="K",
     help="Equal transfers that share each link.",
 )
-@click.option("--prefill-tp", type=COUNT, default=1, metavar="N", help="Ranks, a link each.")
-@click.option("--decode-tp", type=COUNT, default=1, metavar="N", help="The same, of decode.")
+@click.option(
+    "--prefill-tp",
+    type=count,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Ranks, a link each.",
+)
+@click.option(
+    "--decode-tp",
+    type=count,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The same, of decode.",
+)
 @click.option("--colocated", is_flag=True, help="Add the gap that one shared worker makes.")
 @click.option("--json", "as_json", is_flag=True, help="Print tokengap.handoff/1.")
 def check(

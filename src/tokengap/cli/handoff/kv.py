@@ -2,15 +2,15 @@
 
 import click
 
-from tokengap.cli.handoff.options import COUNT, Described, describing
+from tokengap.cli.handoff.options import Described, count, describing
 
 
 @click.command()
 @describing
 @click.option(
-    "--prompt", type=COUNT, default=1, show_default=True, metavar="N", help="Prompt tokens."
+    "--prompt", type=count, default=1, show_default=True, metavar="N", help="Prompt tokens."
 )
-@click.option("--tp", type=COUNT, default=1, show_default=True, metavar="N", help="Ranks.")
+@click.option("--tp", type=count, default=1, show_default=True, metavar="N", help="Ranks.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def kv(described: Described, prompt: int, tp: int, as_json: bool) -> None:
     """Bytes of KV cache per token and per prompt: of a model, a config.json, or from numbers."""

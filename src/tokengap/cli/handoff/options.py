@@ -16,7 +16,16 @@ from tokengap.handoff.fields import MOST
 from tokengap.handoff.kv import BYTES_PER_VALUE, bytes_per_value
 
 Command = Callable[..., Any]
-COUNT: Final = click.IntRange(1, MOST)
+
+
+def count(said: str | int) -> int:
+    """A whole number from 1 to `MOST`, as an option's type: a range would clutter its help."""
+    text = str(said)
+    whole = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST))
+    if not whole or not 1 <= int(text) <= MOST:
+        raise click.BadParameter(f"{text!r} is no whole number from 1 to {MOST}")
+    return int(text)
+
 
 _TYPES: Final = click.Choice(list(BYTES_PER_VALUE))
 _DESCRIBING: Final = (
@@ -27,16 +36,16 @@ _DESCRIBING: Final = (
         metavar="FILE",
         help="The model's config.json of Hugging Face.",
     ),
-    click.option("--layers", type=COUNT, metavar="N", help="Layers, where no model is given."),
-    click.option("--kv-heads", type=COUNT, metavar="N", help="KV heads (not attention heads)."),
-    click.option("--head-dim", type=COUNT, metavar="N", help="Values of one head."),
-    click.option("--kv-lora-rank", type=COUNT, metavar="N", help="Values of the latent of MLA."),
-    click.option("--rope-dim", type=COUNT, metavar="N", help="Values of its rotary key."),
+    click.option("--layers", type=count, metavar="N", help="Layers, where no model is given."),
+    click.option("--kv-heads", type=count, metavar="N", help="KV heads (not attention heads)."),
+    click.option("--head-dim", type=count, metavar="N", help="Values of one head."),
+    click.option("--kv-lora-rank", type=count, metavar="N", help="Values of the latent of MLA."),
+    click.option("--rope-dim", type=count, metavar="N", help="Values of its rotary key."),
     click.option("--kv-dtype", type=_TYPES, help="Type of the cache, if not the model's own."),
     click.option("--state-dtype", type=_TYPES, help="Type of the state of linear layers."),
     click.option(
         "--block",
-        type=COUNT,
+        type=count,
         default=1,
         show_default=True,
         metavar="N",
