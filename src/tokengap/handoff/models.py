@@ -1,4 +1,8 @@
-"""Common models, by the fields of their `config.json` that decide the size of the cache."""
+"""Common models, by the fields of their `config.json` that decide the size of the cache.
+
+Layers, heads and windows are what the file says. The type is the 16 bits the model is served in,
+also where its weights are stored in another one (float32 for gemma-2-27b).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +16,7 @@ class Model:
     """A model, and where its numbers come from."""
 
     source: str
-    """Repository on Hugging Face whose `config.json` says so."""
+    """Repository on Hugging Face whose `config.json` gives layers, heads and windows."""
     config: Mapping[str, Any]
 
 
