@@ -4,7 +4,7 @@
 -- named; prefill_elsewhere says that the prefill is known to have run on another one than the decoding.
 -- Time on `base` is the clock's time minus ahead_ns, and off by at most uncertainty_ns.
 --
--- Requires: streams, same_request, clock_offsets
+-- Requires: streams, same_request, _on_base, _ahead_ns, _uncertainty_ns
 CREATE VIEW _stream_places AS
 WITH further_in AS (
     SELECT
@@ -19,10 +19,11 @@ WITH further_in AS (
 
 named AS (
     SELECT
-        s.trace, s.request_id, s.attempt, s.choice, s.vantage, s.clock, s.deployment,
+        s.trace, s.request_id, s.attempt, s.choice, s.vantage, s.deployment,
         coalesce(s.prefill_worker, f.prefill_worker) AS prefill_worker,
         coalesce(s.decode_worker, f.decode_worker) AS decode_worker,
         s.handoff_source IN ('log', 'declared') AS is_split,
+        _on_base(s.clock) AS place,
     FROM streams AS s
     LEFT JOIN further_in AS f USING (trace, request_id, attempt, choice, vantage)
 )
@@ -49,9 +50,8 @@ SELECT
     END AS worker_source,
     coalesce(n.prefill_worker <> n.decode_worker, n.is_split, false) AS prefill_elsewhere,
     coalesce(n.deployment, '') AS deployment,
-    coalesce(o.base, n.clock) AS base,
-    coalesce((o.low_ns::HUGEINT + o.high_ns) // 2, 0)::BIGINT AS ahead_ns,
-    coalesce((o.high_ns::HUGEINT - o.low_ns + 1) // 2, 0)::BIGINT AS uncertainty_ns,
-    o.how AS clock_source,
-FROM named AS n
-LEFT JOIN clock_offsets AS o ON n.clock = o.id;
+    n.place.base AS base,
+    _ahead_ns(n.place) AS ahead_ns,
+    _uncertainty_ns(n.place) AS uncertainty_ns,
+    n.place.how AS clock_source,
+FROM named AS n;

@@ -1,12 +1,12 @@
 -- prefills: when the prefill of each request ran, as far as the logs tell (one row per request and prefill).
 --
--- Measured: a `prefill` stage with its start and end, or a prefill half, which ends with its token.
+-- Measured: a `prefill` stage with its start and end.
 -- Inferred: it ran between a request's arrival and its first token, as seen at the judged vantage. It
 -- is placed at the end of that wait and is no longer than the median wait of the worker's requests
 -- with at least as many prompt tokens: the wait in a queue is no prefill. Where a request's prefill
 -- is measured, or is known to have run on another worker than its decoding, nothing is inferred.
 --
--- Requires: streams, same_request, judged_vantages, clock_offsets, _stream_places
+-- Requires: streams, same_request, judged_vantages, _stream_places, _on_base, _ahead_ns, _uncertainty_ns
 -- Columns:
 --   prefill         UBIGINT  -       Its number here.
 --   trace           VARCHAR  -       Of the request's outermost view, as in streams.
@@ -23,19 +23,15 @@
 --   basis           VARCHAR  -       measured or inferred.
 --   weight          DOUBLE   -       Prompt tokens times duration: how much of the worker it is likely to have taken.
 CREATE VIEW prefills AS
-WITH outermost AS (
+WITH staged AS (
     SELECT
-        trace, request_id, attempt, choice, vantage,
-        outer_trace, outer_request_id, outer_attempt,
-    FROM same_request
+        trace, request_id, attempt, choice, vantage, prompt_tokens,
+        unnest(list_filter(stages, lambda stage: stage.name = 'prefill')) AS stage,
+    FROM streams
 ),
 
-staged AS (
-    SELECT
-        s.trace, s.request_id, s.attempt, s.choice, s.vantage, s.prompt_tokens, s.part, s.clock,
-        s.first_token_ns, unnest(s.stages) AS stage,
-    FROM streams AS s
-    WHERE len(list_filter(s.stages, lambda stage: stage.name = 'prefill')) > 0
+placed AS (
+    SELECT *, _on_base(stage.clock) AS place FROM staged
 ),
 
 stamped AS (
@@ -47,16 +43,15 @@ stamped AS (
         coalesce(s.stage.worker, p.prefill_worker) AS worker,
         CASE WHEN s.stage.worker IS NOT NULL THEN 'log' ELSE p.worker_source END AS worker_source,
         p.deployment,
-        coalesce(o.base, s.stage.clock) AS base,
-        s.stage.start_ns - coalesce((o.low_ns::HUGEINT + o.high_ns) // 2, 0)::BIGINT AS start_ns,
-        s.stage.end_ns - coalesce((o.low_ns::HUGEINT + o.high_ns) // 2, 0)::BIGINT AS end_ns,
-        coalesce((o.high_ns::HUGEINT - o.low_ns + 1) // 2, 0)::BIGINT AS uncertainty_ns,
-        o.how AS clock_source,
-    FROM staged AS s
+        s.place.base AS base,
+        s.stage.start_ns - _ahead_ns(s.place) AS start_ns,
+        s.stage.end_ns - _ahead_ns(s.place) AS end_ns,
+        _uncertainty_ns(s.place) AS uncertainty_ns,
+        s.place.how AS clock_source,
+    FROM placed AS s
     INNER JOIN _stream_places AS p USING (trace, request_id, attempt, choice, vantage)
-    LEFT JOIN outermost AS m USING (trace, request_id, attempt, choice, vantage)
-    LEFT JOIN clock_offsets AS o ON s.stage.clock = o.id
-    WHERE s.stage.name = 'prefill' AND s.stage.start_ns <= s.stage.end_ns
+    LEFT JOIN same_request AS m USING (trace, request_id, attempt, choice, vantage)
+    WHERE s.stage.start_ns <= s.stage.end_ns
 ),
 
 -- Several choices, and several views, tell of one prefill.

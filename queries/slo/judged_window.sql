@@ -3,7 +3,7 @@
 -- The declared window, else the first origin to the last stream end. Of several clocks that are
 -- exactly related, it is on the base that they share; without a common one there is no span.
 --
--- Requires: _judged, clock_offsets
+-- Requires: _judged, _on_base
 -- Columns:
 --   start_ns  BIGINT   ns  NULL without a common clock or without origins.
 --   end_ns    BIGINT   ns  NULL without a common clock or without ends.
@@ -12,21 +12,19 @@
 CREATE VIEW judged_window AS
 WITH placed AS (
     SELECT
-        j.origin_ns,
-        j.end_ns,
-        coalesce(o.fixed_base, j.clock) AS base,
+        origin_ns,
+        end_ns,
+        _on_base(clock) AS place,
         -- One clock alone keeps its own time.
-        CASE WHEN min(j.clock) OVER () = max(j.clock) OVER () THEN 0 ELSE coalesce(o.fixed_ns, 0) END
-            AS ahead_ns,
-    FROM _judged AS j
-    LEFT JOIN clock_offsets AS o ON j.clock = o.id
+        min(clock) OVER () = max(clock) OVER () AS is_alone,
+    FROM _judged
 ),
 
 spanned AS (
     SELECT
-        count(DISTINCT base) AS clocks,
-        min(origin_ns - ahead_ns) AS first_ns,
-        max(end_ns - ahead_ns) AS last_ns,
+        count(DISTINCT place.fixed_base) AS clocks,
+        min(origin_ns - CASE WHEN is_alone THEN 0 ELSE place.fixed_ns END) AS first_ns,
+        max(end_ns - CASE WHEN is_alone THEN 0 ELSE place.fixed_ns END) AS last_ns,
     FROM placed
 )
 

@@ -10,7 +10,7 @@
 --   mark     an instant without a token, the first 100 of each stream
 -- A span that ends before it starts is evidence of skewed clocks and is kept as it is.
 --
--- Requires: traced_streams, streams, request_latency, gap_causes, clock_offsets, _handoff_spans
+-- Requires: traced_streams, streams, request_latency, gap_causes, _handoff_spans, _on_base, _ahead_ns
 -- Parameters:
 --   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, as in gap_causes.
 -- Columns:
@@ -92,6 +92,11 @@ staged AS (
     FROM drawn
 ),
 
+placed AS (
+    SELECT *, _on_base(stage.clock) AS place,
+    FROM staged
+),
+
 marked AS (
     SELECT *, unnest(marks[1:100]) AS mark,
     FROM drawn
@@ -100,16 +105,13 @@ marked AS (
 handed AS (
     SELECT
         d.trace, d.request_id, d.attempt, d.choice, d.vantage, d.worker, h.boundary,
-        coalesce(f.base, h.start_clock) AS base,
-        coalesce(t.base, h.end_clock) AS end_base,
-        h.start_ns - coalesce((f.low_ns::HUGEINT + f.high_ns) // 2, 0)::BIGINT AS start_ns,
-        h.end_ns - coalesce((t.low_ns::HUGEINT + t.high_ns) // 2, 0)::BIGINT AS end_ns,
+        h.start_ns, h.end_ns,
+        _on_base(h.start_clock) AS start_place,
+        _on_base(h.end_clock) AS end_place,
     FROM drawn AS d
     INNER JOIN _handoff_spans AS h
         ON d.trace = h.outer_trace AND d.request_id = h.outer_request_id
         AND d.attempt = h.outer_attempt AND d.vantage = h.outer_vantage AND d.choice = h.choice
-    LEFT JOIN clock_offsets AS f ON h.start_clock = f.id
-    LEFT JOIN clock_offsets AS t ON h.end_clock = t.id
     -- The others are spans of stages, which are shown as such.
     WHERE h.boundary IN ('ttft', 'engine', 'relay', 'gateway')
 )
@@ -155,19 +157,19 @@ SELECT
 FROM caused
 UNION ALL
 SELECT
-    trace, request_id, attempt, choice, vantage, 'handoff', boundary, base, worker, start_ns,
-    end_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    trace, request_id, attempt, choice, vantage, 'handoff', boundary, start_place.base, worker,
+    start_ns - _ahead_ns(start_place), end_ns - _ahead_ns(end_place), NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL,
 FROM handed
-WHERE base = end_base AND start_ns IS NOT NULL AND end_ns IS NOT NULL
+WHERE start_place.base = end_place.base AND start_ns IS NOT NULL AND end_ns IS NOT NULL
 UNION ALL
 SELECT
     s.trace, s.request_id, s.attempt, s.choice, s.vantage, 'stage', stage.name,
-    coalesce(o.base, stage.clock), coalesce(stage.worker, s.worker),
-    stage.start_ns - coalesce((o.low_ns::HUGEINT + o.high_ns) // 2, 0)::BIGINT,
-    stage.end_ns - coalesce((o.low_ns::HUGEINT + o.high_ns) // 2, 0)::BIGINT,
+    s.place.base, coalesce(stage.worker, s.worker),
+    stage.start_ns - _ahead_ns(s.place),
+    stage.end_ns - _ahead_ns(s.place),
     NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-FROM staged AS s
-LEFT JOIN clock_offsets AS o ON s.stage.clock = o.id
+FROM placed AS s
 WHERE stage.start_ns IS NOT NULL AND stage.end_ns IS NOT NULL AND stage.clock IS NOT NULL
 UNION ALL
 SELECT
