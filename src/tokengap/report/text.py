@@ -55,7 +55,7 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
         console.print(_ratios(audit))
         console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
     _print_places(console, audit)
-    _print_findings(console, [f for f in said if f.rule not in ("hidden_stalls", "causes")])
+    _print_findings(console, [f for f in said if f.rule != "hidden_stalls"])
 
 
 def _print_places(console: Console, audit: Audit) -> None:

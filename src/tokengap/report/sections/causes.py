@@ -6,12 +6,20 @@ from typing import Final
 
 from tokengap.findings import Audit
 from tokengap.findings.audit import Row, rows
-from tokengap.findings.causes import CAUSES
 from tokengap.report.cause_bars import cause_bars
 from tokengap.report.section import Key, Section, Subject, Table
 from tokengap.report.theme import PIECES
 from tokengap.units import format_count, format_duration, format_share
 
+CAUSES: Final = {
+    "handoff": "the handoff from prefill to decode",
+    "preemption": "preemption",
+    "prefill_interference": "prefill of other requests on the same worker",
+    "delivery_pause": "a pause in delivery: a burst follows, so the tokens were made on time",
+    "shared_pause": "a pause that most streams of the worker shared, with no prefill to explain it",
+    "unexplained": "nothing that the logs tell",
+}
+"""What made a gap long, in words."""
 CAUSE_COLUMNS: Final = (
     "cause", "how known", "gaps", "requests", "p50", "max", "time lost", "share",
 )  # fmt: skip
