@@ -11,8 +11,8 @@ from typing import Final
 import pytest
 
 from tests.adapters.reading import SAMPLES, records
-from tests.queries.given import MS, Library, Row, limits
-from tokengap.library import SHARED
+from tests.queries.given import MS, Library, Row
+from tests.queries.stalls import caused
 from tokengap.store.connect import Declared
 
 BENCH: Final = SAMPLES / "vllm-bench"
@@ -23,12 +23,7 @@ def causes(
     library: Library, *paths: Path, limit_ns: int = STALL_NS, declared: Declared | None = None
 ) -> list[Row]:
     library.read(paths, declared or Declared())
-    for name in SHARED:
-        library.store(name)
-    found = library.rows(f"gap_causes({limits(worst_gap=limit_ns)})", "end_ns")
-    for name in SHARED:
-        library.restore(name)
-    return found
+    return caused(library, worst_gap=limit_ns)
 
 
 def test_long_prompts_stop_the_quiet_run_and_other_pauses_are_told_from_them(
