@@ -6,7 +6,7 @@
 -- values of its request with the longest handoff. The longest and the shortest handoff, the largest
 -- and the smallest size of a boundary stay alone: extremes are never lost.
 --
--- Requires: handoff_boundaries, _judged, streams, same_request
+-- Requires: handoff_sizes
 -- Parameters:
 --   most_marks  INTEGER  -  Most requests of a boundary that are drawn singly.
 -- Columns:
@@ -21,32 +21,15 @@
 CREATE MACRO handoff_by_size(
     most_marks INTEGER := 500
 ) AS TABLE
-WITH further_in AS (
+WITH measured AS (
     SELECT
-        r.outer_trace AS trace, r.outer_request_id AS request_id, r.outer_attempt AS attempt,
-        r.choice, r.outer_vantage AS vantage,
-        max(s.kv_bytes) AS kv_bytes,
-        max(s.prompt_tokens) AS prompt_tokens,
-    FROM same_request AS r
-    INNER JOIN streams AS s USING (trace, request_id, attempt, choice, vantage)
-    GROUP BY ALL
-),
-
-handed AS (
-    SELECT
-        h.boundary, h.trace, h.request_id, h.attempt, h.choice, h.handoff_ns,
+        boundary, trace, request_id, attempt, choice, handoff_ns,
         unnest([
-            {'measure': 'kv_bytes', 'size': coalesce(s.kv_bytes, f.kv_bytes)},
-            {
-                'measure': 'prompt_tokens',
-                'size': coalesce(s.prompt_tokens, f.prompt_tokens)::BIGINT
-            }
+            {'measure': 'kv_bytes', 'size': kv_bytes},
+            {'measure': 'prompt_tokens', 'size': prompt_tokens::BIGINT}
         ], recursive := true),
-    FROM handoff_boundaries AS h
-    INNER JOIN _judged AS j USING (trace, request_id, attempt, choice, vantage)
-    INNER JOIN streams AS s USING (trace, request_id, attempt, choice, vantage)
-    LEFT JOIN further_in AS f USING (trace, request_id, attempt, choice, vantage)
-    WHERE j.status = 'completed' AND h.handoff_ns IS NOT NULL
+    FROM handoff_sizes
+    WHERE status = 'completed' AND handoff_ns IS NOT NULL
 ),
 
 spread AS (
@@ -60,7 +43,7 @@ spread AS (
             OR row_number() OVER (chart ORDER BY size DESC, trace, request_id, choice) = 1
             OR row_number() OVER (chart ORDER BY size, trace, request_id, choice) = 1
             AS is_extreme,
-    FROM handed
+    FROM measured
     WHERE size IS NOT NULL
     WINDOW chart AS (PARTITION BY boundary, measure)
 ),

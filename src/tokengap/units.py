@@ -41,6 +41,10 @@ _BYTES: Final = {
     "Tb": Fraction(10**12, 8),
 }
 _BANDWIDTHS: Final = {f"{unit}/s": size for unit, size in _BYTES.items()}
+_LINKS: Final = ("GiB/s", "GB/s", "Gb/s", "MiB/s", "MB/s", "Mb/s")
+"""Units of links, those that are preferred first."""
+_ROUNDED: Final = ("GiB/s", "MiB/s", "KiB/s", "B/s")
+_LEAST: Final = Fraction(1, 10)  # of a unit that shows a rounded bandwidth
 _HALF_STEP: Final = Fraction(1, 2000)  # of a tenth of a percent: less would round to none
 
 # A bounded number of digits: nothing real needs more, and int() refuses thousands of them.
@@ -130,6 +134,36 @@ def format_bytes(size_bytes: int) -> str:
     ('128 KiB', '78.1 MiB')
     """
     return _format(Fraction(size_bytes), _SHOWN_BYTES)
+
+
+def format_bandwidth(bytes_per_s: int | Fraction, unit: str | None = None) -> str:
+    """Show a bandwidth to four significant digits, in the unit in which it reads shortest.
+
+    unit: one of `bandwidth_unit`, where several are shown together.
+
+    >>> format_bandwidth(2**28), format_bandwidth(3_125_000_000), format_bandwidth(50 * 10**9)
+    ('0.25 GiB/s', '25 Gb/s', '50 GB/s')
+    """
+    unit = bandwidth_unit([bytes_per_s]) if unit is None else unit
+    return f"{float(Fraction(bytes_per_s) / _BANDWIDTHS[unit]):.4g} {unit}"
+
+
+def bandwidth_unit(rates: Sequence[int | Fraction]) -> str:
+    """The unit in which all of these bandwidths, one or more, read shortest.
+
+    >>> bandwidth_unit([3_125_000_000, 50 * 10**9])
+    'Gb/s'
+    """
+    shown = {
+        unit: [(f"{float(Fraction(rate) / size):.4g}", Fraction(rate) / size) for rate in rates]
+        for unit in _LINKS
+        for size in [_BANDWIDTHS[unit]]
+    }
+    exact = [unit for unit in _LINKS if all(Fraction(text) == value for text, value in shown[unit])]
+    if exact:
+        return min(exact, key=lambda unit: sum(len(t.removeprefix("0.")) for t, _ in shown[unit]))
+    least = min(Fraction(rate) for rate in rates)
+    return next((u for u in _ROUNDED if least >= _LEAST * _BANDWIDTHS[u]), _ROUNDED[-1])
 
 
 def format_share(share: float | Fraction) -> str:

@@ -238,3 +238,32 @@ def test_a_size_that_is_not_decided_is_a_usage_error(args: tuple[str, ...], said
     ran = kv(*args)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (
+            ("check", *WORKED, "--bandwidth", "1GiB/s", "--cache", "16MiB"),
+            "What the wait is made of",
+        ),
+        (
+            ("kv", *LLAMA, "--prompt", "4096"),
+            "The cache of a prompt of 4\u202f096 tokens is 512 MiB.",
+        ),
+    ],
+)
+def test_page_picture_and_rows(command: tuple[str, ...], says: str, tmp_path: Path) -> None:
+    files = {form: tmp_path / f"made.{form}" for form in ("html", "png", "csv")}
+    options = [text for form, path in files.items() for text in (f"--{form}", str(path))]
+    assert tokengap("handoff", *command, *options).code == 0
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert says in files["html"].read_text()
+    assert len(files["csv"].read_text().splitlines()) > 2
+
+
+def test_a_page_can_take_the_place_of_the_text() -> None:
+    ran = check("--cache", "16MiB", *PROMISED, "--html", "-")
+    assert ran.code == 1
+    assert ran.out.startswith("<!doctype html>")
+    assert "The cache does not fit: the worst gap missed." in ran.out

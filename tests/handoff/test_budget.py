@@ -18,7 +18,7 @@ from tests.handoff.worked import (
     worked,
 )
 from tokengap.errors import UsageError
-from tokengap.handoff import budget, inverse, links, sizing
+from tokengap.handoff import budget, fitting, inverse, lengths, links, parameters, region, sizing
 from tokengap.handoff.budget import (
     Handoff,
     Limits,
@@ -30,7 +30,9 @@ from tokengap.handoff.budget import (
 from tokengap.handoff.links import FixedOverlap, Link
 
 
-@pytest.mark.parametrize("module", [budget, inverse, links, sizing])
+@pytest.mark.parametrize(
+    "module", [budget, fitting, inverse, lengths, links, parameters, region, sizing]
+)
 def test_the_examples_in_the_docstrings_hold(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted > 0

@@ -16,8 +16,8 @@ Verdict = Literal["met", "missed", "not_applicable"]
 PROMISES: Final = ("ttft", "worst_gap", "tpot")
 
 COLOCATED_WARNING: Final = (
-    "one shared worker against two dedicated ones is not a fair comparison: "
-    "give both sides the same total resources before choosing"
+    "one shared worker against two dedicated ones is not a fair comparison: with the same total "
+    "resources, two shared workers make this gap half as often, and not shorter"
 )
 
 

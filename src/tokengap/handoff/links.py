@@ -120,6 +120,16 @@ class FixedOverlap:
         if self.overlap_ns < 0:
             raise UsageError("an overlap is 0 or more")
 
+    @property
+    def behind_ns(self) -> Exact:
+        """The work that a transfer can run behind."""
+        return self.overlap_ns
+
+    @property
+    def hideable_share(self) -> Fraction:
+        """Of what runs behind that work, the share that adds no wait: all."""
+        return Fraction(1)
+
     def hidden_ns(self, transfer_ns: Exact) -> Fraction:
         """The part of a transfer that adds no wait: never more than the transfer."""
         return Fraction(min(self.overlap_ns, transfer_ns))
@@ -146,19 +156,29 @@ class LayerOverlap:
         if self.layers < 1 or self.prefill_ns < 0:
             raise UsageError("overlap by layer needs 1 layer or more, and their prefill time")
 
+    @property
+    def behind_ns(self) -> Exact:
+        """The work that a transfer can run behind."""
+        return self.prefill_ns
+
+    @property
+    def hideable_share(self) -> Fraction:
+        """Of what runs behind that work, the share that adds no wait: all layers but the last."""
+        return Fraction(self.layers - 1, self.layers)
+
     def hidden_ns(self, transfer_ns: Exact) -> Fraction:
         """The part of a transfer that adds no wait.
 
         >>> LayerOverlap(4, 40).hidden_ns(20), LayerOverlap(4, 40).hidden_ns(80)
         (Fraction(15, 1), Fraction(30, 1))
         """
-        return Fraction(self.layers - 1, self.layers) * min(self.prefill_ns, transfer_ns)
+        return self.hideable_share * min(self.prefill_ns, transfer_ns)
 
     def longest_transfer_ns(self, exposed_ns: Exact) -> Fraction:
         """The longest transfer of which no more than this is waited for."""
         if exposed_ns * self.layers <= self.prefill_ns:
             return Fraction(exposed_ns) * self.layers
-        return exposed_ns + Fraction(self.layers - 1, self.layers) * self.prefill_ns
+        return exposed_ns + self.hideable_share * self.prefill_ns
 
 
 Overlap = FixedOverlap | LayerOverlap

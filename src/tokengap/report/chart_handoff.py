@@ -18,7 +18,7 @@ from tokengap.report.layers import (
     over,
     stacked,
 )
-from tokengap.report.theme import COUNT_LABEL, MS, MS_LABEL, domain, ticks
+from tokengap.report.theme import BYTES_LABEL, COUNT_LABEL, MS, MS_LABEL, domain, powers_of_2, ticks
 from tokengap.report.words import plain, shortened
 from tokengap.units import format_bytes, format_count, format_duration
 
@@ -30,12 +30,6 @@ SIZES: Final = {
 _BAR: Final = 25  # pixels from bar to bar
 _SCATTER_HEIGHT: Final = 190
 _LABEL_ROOM: Final = 70  # pixels behind the longest bar
-_BYTES_LABEL: Final = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GiB'"
-    " : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~r') + ' MiB'"
-    " : datum.value >= 1024 ? format(datum.value / 1024, '.3~r') + ' KiB'"
-    " : datum.value + ' B'"
-)
 _LOOKS: Final = {
     "stage": ("var(--met)", "var(--met)"),
     "unaccounted": ("var(--grid)", "var(--undecided)"),
@@ -149,7 +143,7 @@ def by_size(marks: Sequence[Row], limits: Limits) -> Spec:
 
 def _size(measure: str, title: str, sizes: Sequence[int]) -> alt.X:
     """The x channel: logarithmic where all sizes are above 0."""
-    label = _BYTES_LABEL if measure == "kv_bytes" else COUNT_LABEL
+    label = BYTES_LABEL if measure == "kv_bytes" else COUNT_LABEL
     if min(sizes) <= 0:
         axis = alt.Axis(title=title, labelExpr=label, grid=False, tickCount=6)
         return alt.X("size:Q", scale=alt.Scale(zero=True), axis=axis)
@@ -163,8 +157,7 @@ def _round(measure: str, ends: Sequence[float]) -> list[float]:
     """Ticks within: powers of two of bytes, round counts."""
     if measure != "kv_bytes":
         return ticks(*ends)
-    powers = [2.0**power for power in range(63) if ends[0] <= 2.0**power <= ends[1]]
-    return powers[:: 1 + len(powers) // 8]
+    return powers_of_2(*ends)
 
 
 def _scatter(own: Sequence[Row], x: alt.X, limit_ns: int | None) -> Draw:

@@ -32,7 +32,7 @@ _ESCAPED: Final = str.maketrans({"<": "&lt;", ">": "&gt;", "*": "\\*"})
 
 def markdown(report: Report, pictures: Pictures, undrawn: Mapping[str, str]) -> str:
     """The report; charts by the address of their picture, or by the reason why they have none."""
-    parts = [f"# tokengap audit: {text(report.traces)}", text(report.scope)]
+    parts = [f"# tokengap {report.kind}: {text(report.title)}", text(report.scope)]
     parts += _banner(report)
     if not pictures and not undrawn:
         parts.append(WITHOUT_PICTURES)

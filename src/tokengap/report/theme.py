@@ -17,6 +17,12 @@ MS_LABEL: Final = (
 )
 MS_FROM_0: Final = f"datum.value === 0 ? '0' : {MS_LABEL}"
 COUNT_LABEL: Final = "datum.value < 10000 ? format(datum.value, 'd') : format(datum.value, '.3~s')"
+BYTES_LABEL: Final = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '.3~r') + ' GiB'"
+    " : datum.value >= 1048576 ? format(datum.value / 1048576, '.3~r') + ' MiB'"
+    " : datum.value >= 1024 ? format(datum.value / 1024, '.3~r') + ' KiB'"
+    " : datum.value + ' B'"
+)
 SHARE_LABEL: Final = "format(datum.value * 100, '.10~f') + ' %'"
 _MOST_BY_POWERS, _MOST_EVENLY = 10, 8
 _LOG_STEPS: Final = ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 5), (1,))  # within a power of ten
@@ -43,19 +49,19 @@ class Place:
         return "transparent" if self.hollow else self.colour
 
 
-_CIRCLE: Final = "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z"
+CIRCLE: Final = "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z"
 _DIAMOND: Final = "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"
-_SQUARE: Final = "M-0.85,-0.85H0.85V0.85H-0.85Z"
+SQUARE: Final = "M-0.85,-0.85H0.85V0.85H-0.85Z"
 _TRIANGLE: Final = "M0,-1L1.1,0.9H-1.1Z"
 
 PLACES: Final = {
     place.key: place
     for place in (
-        Place("unjudged", "var(--met)", _CIRCLE),
-        Place("meets", "var(--met)", _CIRCLE),
+        Place("unjudged", "var(--met)", CIRCLE),
+        Place("meets", "var(--met)", CIRCLE),
         Place("average", "var(--average)", _TRIANGLE),
-        Place("both", "var(--both)", _SQUARE),
-        Place("undecided", "var(--undecided)", _CIRCLE, hollow=True),
+        Place("both", "var(--both)", SQUARE),
+        Place("undecided", "var(--undecided)", CIRCLE, hollow=True),
         Place("possible", "var(--hidden)", _DIAMOND, hollow=True),
         Place("hidden", "var(--hidden)", _DIAMOND),
     )
@@ -63,7 +69,7 @@ PLACES: Final = {
 """Drawn in this order: what matters most lies on top."""
 
 PIECES: Final = {
-    key: Place(key, f"var(--{name})", _SQUARE)
+    key: Place(key, f"var(--{name})", SQUARE)
     for key, name in (
         ("ttft", "ttft"),
         ("steady", "steady"),
@@ -130,6 +136,16 @@ def _evenly(low: float, high: float) -> Iterator[list[float]]:
     for step in (power / 5, power / 2, power, power * 2):
         numbers = range(math.ceil(low / step), math.floor(high / step) + 1)
         yield [float(f"{number * step:.9g}") for number in numbers]
+
+
+def powers_of_2(low: float, high: float) -> list[float]:
+    """Ticks of sizes from `low` to `high`; about eight at most.
+
+    >>> powers_of_2(3, 20)
+    [4.0, 8.0, 16.0]
+    """
+    powers = [2.0**power for power in range(63) if low <= 2.0**power <= high]
+    return powers[:: 1 + len(powers) // _MOST_EVENLY]
 
 
 def domain(values: Iterable[float], below: float, above: float) -> list[float]:

@@ -19,12 +19,14 @@ TRACES_SHOWN: Final = 8
 
 @dataclass(frozen=True)
 class Report:
-    """An audit ready to be written in any form.
+    """What was found, ready to be written in any form.
 
-    traces: their names. scope: streams, vantage, origin and window, and the dates of wall clocks.
+    kind: what was done, such as audit. title: what it was done to, such as the names of traces.
+    scope: what the numbers are about: of an audit streams, vantage, origin, window and dates.
     """
 
-    traces: str
+    kind: str
+    title: str
     scope: str
     banner: Banner
     sections: Sequence[Section]
@@ -36,7 +38,8 @@ def compose(con: duckdb.DuckDBPyConnection, audit: Audit) -> Report:
     streams = f"{format_count(audit.counts['streams'])} streams"
     days = dates(audit) if _on_wall_clocks(con) else None
     return Report(
-        traces=trace_names(audit, TRACES_SHOWN),
+        kind="audit",
+        title=trace_names(audit, TRACES_SHOWN),
         scope=" · ".join(filter(None, (streams, subject.scope, days))),
         banner=banner(audit),
         sections=sections(subject),

@@ -7,6 +7,9 @@ import click
 
 SUBCOMMANDS: Final = {
     "check": "Does a cache fit through a link inside the promises, and what would?",
+    "region": "Which caches pass through which links, or any two parameters.",
+    "lengths": "From which length on the average hides the pause.",
+    "fit": "Overhead and bandwidth from the handoffs of a log.",
     "kv": "Bytes of KV cache per token and per prompt.",
 }
 
@@ -34,4 +37,4 @@ class Subcommands(click.Group):
 
 @click.command(cls=Subcommands)
 def handoff() -> None:
-    """Work out the handoff budget: arithmetic on stated numbers, no log needed."""
+    """Work out the handoff budget: from stated numbers, or with those of a log."""

@@ -1,8 +1,13 @@
 """`tokengap handoff kv`: how large a model's cache is."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import click
 
 from tokengap.cli.handoff.options import Described, count, describing
+from tokengap.cli.handoff.outputs import show, writing
 
 
 @click.command()
@@ -11,14 +16,22 @@ from tokengap.cli.handoff.options import Described, count, describing
     "--prompt", type=count, default=1, show_default=True, metavar="N", help="Prompt tokens."
 )
 @click.option("--tp", type=count, default=1, show_default=True, metavar="N", help="Ranks.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def kv(described: Described, prompt: int, tp: int, as_json: bool) -> None:
+@writing
+def kv(
+    described: Described, prompt: int, tp: int, outputs: Mapping[str, Path], *, as_json: bool
+) -> None:
     """Bytes of KV cache per token and per prompt: of a model, a config.json, or from numbers."""
     from tokengap.errors import UsageError
-    from tokengap.report.cache_size import CacheSize, cache_json, cache_text
+    from tokengap.report.handoff.cache_size import CacheSize, cache_size
 
     cache = described.cache()
     if cache is None:
         raise UsageError("give --model, --config, or --layers, --kv-heads and --head-dim")
     size = CacheSize(cache, prompt, described.block, tp, described.source)
-    click.echo(cache_json(size) if as_json else cache_text(size), nl=False)
+    show(cache_size(size), lambda: _page(size), outputs, as_json=as_json)
+
+
+def _page(size: Any) -> Any:
+    from tokengap.report.handoff.cache_page import cache_page
+
+    return cache_page(size)

@@ -1,12 +1,10 @@
-"""A handoff budget as text and as JSON: `tokengap.handoff/1`. Fields are only added to it."""
+"""One handoff budget, `tokengap.handoff/1`. Fields are only added to its JSON."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Any, Final
 
-from tokengap import __version__
 from tokengap.handoff import (
     COLOCATED_WARNING,
     Answer,
@@ -20,7 +18,8 @@ from tokengap.handoff import (
     invert,
     judge,
 )
-from tokengap.report.cache_size import both, columns, number
+from tokengap.report.handoff.document import Document
+from tokengap.report.handoff.numbers import both, columns, number
 from tokengap.units import format_bytes, format_count, format_ms
 
 SCHEMA: Final = "tokengap.handoff/1"
@@ -79,10 +78,22 @@ class BudgetReport:
             return "the fixed state alone is larger"
         return "any length passes: all windows are full"
 
+    @property
+    def colocated_gap_ns(self) -> Fraction | int | None:
+        """Gap of one shared worker; None if it was not asked for."""
+        if not self.colocated:
+            return None
+        return colocated_gap_ns(self.handoff.prefill_ns, self.handoff.step_ns)
 
-def budget_json(report: BudgetReport) -> str:
-    """Strict JSON. A time that is no whole number of ns is a number with its fraction."""
-    return json.dumps(_record(report), indent=1, allow_nan=False) + "\n"
+    @property
+    def assumed(self) -> list[str]:
+        """What the numbers take for granted."""
+        return assumptions(self.handoff) + ([COLOCATED_WARNING] if self.colocated else [])
+
+
+def budget(report: BudgetReport) -> Document:
+    """The budget as text and JSON."""
+    return Document(_record(report), _text(report))
 
 
 def _record(report: BudgetReport) -> dict[str, Any]:
@@ -90,25 +101,36 @@ def _record(report: BudgetReport) -> dict[str, Any]:
     answers = {name: getattr(inverse, name) for name in Inverse.__dataclass_fields__}
     return {
         "schema": SCHEMA,
-        "tokengap": __version__,
-        "terms": {name: number(value) for name, value in _terms(report.handoff).items()},
+        "terms": {name: number(value) for name, value in terms(report.handoff).items()},
         "output_tokens": report.output_tokens,
         "ttft_ns": number(promises["ttft"].value_ns),
         "first_gap_ns": number(report.first_gap_ns),
         "worst_gap_ns": number(promises["worst_gap"].value_ns),
         "tpot_ns": number(promises["tpot"].value_ns),
         "verdicts": {name: promise.verdict for name, promise in promises.items()},
-        "headroom_ns": {name: number(promise.headroom_ns) for name, promise in promises.items()},
+        "headroom_ns": {name: number(each.headroom_ns) for name, each in promises.items()},
         "inverse": {name: number(answer.value) for name, answer in answers.items()}
         | {"max_prompt_tokens": report.max_prompt_tokens},
         "inverse_reasons": {name: answer.reason for name, answer in answers.items()}
         | {"max_prompt_tokens": report.prompt_reason},
-        "colocated_gap_ns": number(_colocated_ns(report)) if report.colocated else None,
-        "assumptions": _assumed(report),
+        "colocated_gap_ns": number(report.colocated_gap_ns),
+        "assumptions": report.assumed,
     }
 
 
-def _terms(handoff: Handoff) -> dict[str, Fraction | int]:
+def _text(report: BudgetReport) -> str:
+    """Terms, what the user sees, what still passes, and what is assumed."""
+    parts = [
+        "Terms\n" + columns(term_rows(report.handoff)),
+        f"A response of {format_count(report.output_tokens)} tokens\n" + columns(seen_rows(report)),
+        "What still passes\n" + columns(passing_rows(report)),
+        "Assumed\n" + "".join(f"- {line}\n" for line in report.assumed),
+    ]
+    return "\n".join(parts)
+
+
+def terms(handoff: Handoff) -> dict[str, Fraction | int]:
+    """Every term by its name in JSON."""
     return {
         "prefill_ns": handoff.prefill_ns,
         "bytes": handoff.cache_bytes,
@@ -119,38 +141,21 @@ def _terms(handoff: Handoff) -> dict[str, Fraction | int]:
     }
 
 
-def _colocated_ns(report: BudgetReport) -> Fraction | int:
-    return colocated_gap_ns(report.handoff.prefill_ns, report.handoff.step_ns)
-
-
-def _assumed(report: BudgetReport) -> list[str]:
-    return assumptions(report.handoff) + ([COLOCATED_WARNING] if report.colocated else [])
-
-
-def budget_text(report: BudgetReport) -> str:
-    """Terms, what the user sees, what still passes, and what is assumed."""
-    parts = [
-        "Terms\n" + columns(_term_rows(report.handoff)),
-        f"A response of {format_count(report.output_tokens)} tokens\n" + columns(_seen(report)),
-        "What still passes\n" + columns(_passing(report)),
-        "Assumed\n" + "".join(f"- {line}\n" for line in _assumed(report)),
-    ]
-    return "\n".join(parts)
-
-
-def _term_rows(handoff: Handoff) -> list[tuple[str, ...]]:
-    terms = _terms(handoff)
+def term_rows(handoff: Handoff) -> list[tuple[str, ...]]:
+    """Name and value of each term."""
+    found = terms(handoff)
     names = ("prefill", "transfer", "overhead", "overlap", "step")
-    times = [(name, format_ms(terms[f"{name}_ns"])) for name in names]
+    times = [(name, format_ms(found[f"{name}_ns"])) for name in names]
     return [("cache", both(Fraction(handoff.cache_bytes))), *times]
 
 
-def _seen(report: BudgetReport) -> list[tuple[str, ...]]:
+def seen_rows(report: BudgetReport) -> list[tuple[str, ...]]:
+    """What a user sees: name, value, limit, verdict, headroom."""
     rows = [_judged(promise) for promise in report.promises.values()]
     first = "-" if report.first_gap_ns is None else format_ms(report.first_gap_ns)
     rows.insert(1, ("first gap", first, "", "", ""))
-    if report.colocated:
-        rows.append(("one shared worker", format_ms(_colocated_ns(report)), "", "", ""))
+    if (shared := report.colocated_gap_ns) is not None:
+        rows.append(("one shared worker", format_ms(shared), "", "", ""))
     return rows
 
 
@@ -164,7 +169,8 @@ def _judged(promise: Promise) -> tuple[str, ...]:
     return (_NAMES[promise.name], value, f"limit {format_ms(promise.limit_ns)}", verdict, left)
 
 
-def _passing(report: BudgetReport) -> list[tuple[str, ...]]:
+def passing_rows(report: BudgetReport) -> list[tuple[str, ...]]:
+    """What still passes: name and value, or the reason why there is none."""
     inverse, prompt = report.inverse, report.max_prompt_tokens
     rows: list[tuple[str, ...]] = [
         ("bandwidth at least", _shown(inverse.min_bandwidth_bytes_per_s, _rate)),

@@ -1,0 +1,1 @@
+"""The handoff budget as text, JSON, CSV, charts and pages."""
