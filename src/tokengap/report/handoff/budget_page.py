@@ -4,7 +4,7 @@ from typing import Final
 
 from tokengap.report.banner import Banner, Tile
 from tokengap.report.handoff.budget import BudgetReport, passing_rows, seen_rows, term_rows
-from tokengap.report.handoff.forms import STATED, compose
+from tokengap.report.handoff.forms import STATED, assumed_note, compose
 from tokengap.report.handoff.terms_chart import PARTS, terms_chart, terms_rows
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.whole import Report
@@ -27,7 +27,7 @@ def _banner(report: BudgetReport) -> Banner:
     missed = [SAID[promise.name] for promise in promises if promise.verdict == "missed"]
     judged = any(promise.verdict is not None for promise in promises)
     tiles = [
-        Tile(name, [value], [" ".join(filter(None, rest))])
+        Tile(name, [value], [", ".join(filter(None, rest))])
         for name, value, *rest in seen_rows(report)
         if value != "-"
     ]
@@ -61,7 +61,9 @@ def _terms(report: BudgetReport) -> Section:
 def _seen(report: BudgetReport) -> Section:
     columns = ("", "value", "limit", "verdict", "headroom")
     table = Table(columns, seen_rows(report), ("", "limit", "verdict", "headroom"))
-    return Section("seen", "What a user sees", "", STATED, table=table, notes=report.assumed)
+    return Section(
+        "seen", "What a user sees", "", STATED, table=table, notes=[assumed_note(report.assumed)]
+    )
 
 
 def _passing(report: BudgetReport) -> Section:

@@ -19,7 +19,7 @@ from tokengap.report.handoff.fit import (
     handoff_rows,
     summary,
 )
-from tokengap.report.handoff.forms import compose
+from tokengap.report.handoff.forms import assumed_note, compose
 from tokengap.report.layers import Layer, Spec, in_ms, over, specification
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import (
@@ -56,7 +56,7 @@ def fit_page(report: FitReport) -> Report:
         chart=_chart(report, rows),
         data=rows,
         table=Table(FIT_COLUMNS, list(fit_rows(report)), ("workers", "cannot tell")),
-        notes=list(assumed(report)),
+        notes=[assumed_note(assumed(report))],
     )
     budget = Section(
         "budget",

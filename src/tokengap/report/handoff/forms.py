@@ -1,6 +1,6 @@
 """A report on a handoff, and its forms: page, picture, CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -20,6 +20,11 @@ def compose(
 ) -> Report:
     """The first section holds the chart, and the rows behind it."""
     return Report(f"handoff {kind}", title, scope, banner, sections)
+
+
+def assumed_note(lines: Iterable[str]) -> str:
+    """What is taken for granted, in one paragraph."""
+    return f"Assumed: {'; '.join(lines)}."
 
 
 def as_html(report: Report) -> str:

@@ -9,7 +9,7 @@ from tokengap.findings.audit import Row
 from tokengap.handoff import assumptions
 from tokengap.handoff.links import Exact
 from tokengap.report.banner import Banner, Tile
-from tokengap.report.handoff.forms import STATED, compose
+from tokengap.report.handoff.forms import STATED, assumed_note, compose
 from tokengap.report.handoff.lengths import (
     LengthsReport,
     length_rows,
@@ -56,7 +56,7 @@ def lengths_page(report: LengthsReport) -> Report:
         chart=_chart(report),
         data=list(length_rows(report, _drawn(report))),
         table=Table(("output tokens", "worst gap", "average TPOT", ""), table_rows(report), ("",)),
-        notes=assumptions(report.handoff),
+        notes=[assumed_note(assumptions(report.handoff))],
     )
     least = report.hidden_from.value
     title = "what the average hides"

@@ -71,7 +71,7 @@ def terms_chart(rows: Sequence[Row], limits: Limits) -> Spec:
     y = alt.Y(
         "bar:N",
         sort=bars,
-        scale=alt.Scale(paddingInner=0.55, paddingOuter=0.5),
+        scale=alt.Scale(paddingInner=0.55, paddingOuter=0.75),
         axis=alt.Axis(title=None, domain=False, ticks=False, grid=False, labelPadding=8),
     )
     data = [row | {"from": row["from_ns"] / MS, "to": row["to_ns"] / MS} for row in rows]
