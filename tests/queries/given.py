@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokengap.library import Catalogue, refresh
+from tokengap.library import SHARED, Catalogue
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store.connect import Declared, Tables, bind
 from tokengap.store.keys import superseding as superseding_of
@@ -19,7 +19,6 @@ Row = dict[str, Any]
 
 MS: Final = 1_000_000
 NOTHING_DECLARED: Final = Declared()
-LATENCY: Final = "request_latency"
 
 
 def stream(
@@ -69,12 +68,17 @@ def limits(**limits_ns: int) -> str:
 
 
 class Library:
-    """A connection that holds the library, loaded once, and shows other rows on every `bind`."""
+    """A connection that holds the library, loaded once, and shows other rows on every `bind`.
+
+    As in an audit, what is read often is computed once; here it is when something first reads it.
+    """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, catalogue: Catalogue, folder: Path) -> None:
         self.con = con
         self.catalogue = catalogue
-        self._stored = True
+        self._stored = [query.name for query in catalogue.queries.values() if query.is_stored]
+        self._stale = set(self._stored)
+        self._joined = True
         self._folders = (folder / str(number) for number in count())
 
     def bind(
@@ -111,18 +115,25 @@ class Library:
     def show(self, tables: Tables, declared: Declared = NOTHING_DECLARED) -> None:
         """Show what these tables hold, and nothing else."""
         self.con.execute(declared.macros())
-        self.restore(LATENCY)
         bind(self.con, tables, declared)
-        # What is stored is about joined views and stages: without any it stays empty.
+        # But for what is shared, all that is stored is about joined views and stages: without any
+        # it stays empty.
         telling = "cardinality(ids) > 0 OR len(stages) > 0 OR len(reported) > 0"
         found = self.con.execute(f"SELECT count(*) FROM stored_streams WHERE {telling}").fetchone()
-        tells = bool(declared.id_prefixes) or found != (0,)
-        if tells or self._stored:
-            refresh(self.con, self.catalogue)
-        self._stored = tells
+        joins = bool(declared.id_prefixes) or found != (0,)
+        self._stale |= set(self._stored if joins or self._joined else SHARED)
+        self._joined = joins
+
+    def compute(self, name: str) -> None:
+        """Compute what of a relation, and of all that it reads, is stored and not of these rows."""
+        for query in self.catalogue.closure(name):
+            if query.name in self._stale:
+                self.con.execute(query.sql.replace("CREATE", "CREATE OR REPLACE", 1))
+                self._stale.remove(query.name)
 
     def rows(self, relation: str, order: str = "") -> list[Row]:
         """Every row of a relation, or of a call of one."""
+        self.compute(relation.partition("(")[0])
         cursor = self.con.execute(f"FROM {relation}" + (f" ORDER BY {order}" if order else ""))
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -131,12 +142,3 @@ class Library:
         """The one row of a relation."""
         (found,) = self.rows(relation)
         return found
-
-    def store(self, name: str) -> None:
-        """Compute a view once, so that all that reads it reads the same rows."""
-        self.con.execute(f"CREATE OR REPLACE TEMP TABLE stored_{name} AS FROM {name}")
-        self.con.execute(f"CREATE OR REPLACE VIEW {name} AS FROM stored_{name}")
-
-    def restore(self, name: str) -> None:
-        """Make a view what its file says, whatever it was replaced by."""
-        self.con.execute(self.catalogue[name].sql.replace("CREATE", "CREATE OR REPLACE", 1))

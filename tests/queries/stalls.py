@@ -5,7 +5,6 @@ from itertools import accumulate
 from typing import Any, Final
 
 from tests.queries.given import MS, Library, Row, limits, stream
-from tokengap.library import SHARED
 from tokengap.store.connect import Declared
 
 LIMIT: Final = 100 * MS
@@ -47,10 +46,5 @@ def causes(
 
 
 def caused(library: Library, **asked: int) -> list[Row]:
-    """Every gap over these limits, as an audit asks: what is read often is computed once."""
-    for name in SHARED:
-        library.store(name)
-    found = library.rows(f"gap_causes({limits(**asked)})", "end_ns")
-    for name in SHARED:
-        library.restore(name)
-    return found
+    """Every gap over these limits."""
+    return library.rows(f"gap_causes({limits(**asked)})", "end_ns")

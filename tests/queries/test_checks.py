@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from tests.queries.given import LATENCY, Library, Row, stream
+from tests.queries.given import Library, Row, stream
 from tests.queries.strategies import populations
 from tokengap.store.connect import Declared
 
@@ -50,7 +50,7 @@ def test_metrics_that_contradict_each_other_are_found(
 ) -> None:
     """The library computes no such number: it is planted among the computed ones."""
     library.bind([stream("a", [10, 30, 60]), stream("b", [10, 30, 60])])
-    library.store(LATENCY)
-    library.con.execute(f"UPDATE stored_request_latency SET {changed} WHERE request_id = 'a'")
+    library.compute("request_latency")
+    library.con.execute(f"UPDATE request_latency SET {changed} WHERE request_id = 'a'")
     found = library.row("check_identities")
     assert (found["identity"], found["request_id"]) == (identity, "a")

@@ -14,13 +14,13 @@ PER_PROMISE: Final = {"tpot_promises": 8, "tpot_promise_summary": 3}
 EVERY_LIMIT: Final = limits(**dict.fromkeys(STATISTICS, 1))
 
 
-def calls(library: Library) -> dict[str, str]:
-    """Every public relation, with all limits where it takes limits."""
+def calls(library: Library, asked: str = EVERY_LIMIT) -> dict[str, str]:
+    """Every public relation, with these limits where it takes limits."""
     found = {}
     for name in library.catalogue.public:
         query = library.catalogue[name]
         takes_limits = any(parameter.name == "objectives" for parameter in query.parameters)
-        arguments = f"({f'objectives := {EVERY_LIMIT}' if takes_limits else ''})"
+        arguments = f"({f'objectives := {asked}' if takes_limits else ''})"
         found[name] = name + (arguments if query.is_macro else "")
     return found
 

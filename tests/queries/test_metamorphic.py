@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.queries.comparing import same
-from tests.queries.given import LATENCY, Library, Row, limits
+from tests.queries.given import Library, Row, limits
 from tests.queries.strategies import populations
 from tests.queries.test_edges import calls
 
@@ -35,7 +35,6 @@ CHECKED: Final = (
 
 def shown(library: Library, rows: list[Row], names: tuple[str, ...]) -> dict[str, list[Row]]:
     library.bind(rows)
-    library.store(LATENCY)
     relations = {name: call for name, call in calls(library).items() if name in names}
     return {name: sorted(library.rows(call), key=str) for name, call in relations.items()}
 

@@ -1,19 +1,23 @@
 """Every relation about requests against the oracle, on whole populations."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.queries import oracle_relations as right
 from tests.queries import oracle_statistics as statistics
 from tests.queries.comparing import assert_same_rows, differences
-from tests.queries.given import LATENCY, Library, Row, limits
+from tests.queries.given import Library, Row, limits
 from tests.queries.observed import Observed
 from tests.queries.oracle_requests import judged, last_attempts, requests
 from tests.queries.strategies import populations, windowed
 from tokengap.slo import STATISTICS
 from tokengap.store.connect import Declared
 
-KEY = "trace, request_id, attempt, choice, vantage"
+KEYS = ("trace", "request_id", "attempt", "choice", "vantage")
+KEY = ", ".join(KEYS)
 REQUEST = "trace, request_id"
 CAUSE = (
     "cause", "basis", "by_trace", "by_request_id", "by_prompt_tokens", "overlap_ns",
@@ -27,14 +31,13 @@ limit_sets = st.dictionaries(
 
 def _without_causes(library: Library, asked: str) -> list[Row]:
     """Hidden stalls by request, where each has the cause of its worst gap."""
-    place = ("trace", "request_id", "attempt", "choice", "vantage")
     causes = {
-        (*(row[name] for name in place), row["gap_index"]): {name: row[name] for name in CAUSE}
+        (*(row[name] for name in KEYS), row["gap_index"]): {name: row[name] for name in CAUSE}
         for row in library.rows(f"gap_causes({asked})")
     }
     stalls = library.rows(f"hidden_stalls({asked})", REQUEST)
     for row in stalls:
-        key = (*(row[name] for name in place), row["worst_gap_index"])
+        key = (*(row[name] for name in KEYS), row["worst_gap_index"])
         assert {name: row.pop(name) for name in CAUSE} == causes.get(key, dict.fromkeys(CAUSE))
     return stalls
 
@@ -45,7 +48,6 @@ def test_verdicts_and_counts(
     library: Library, rows: list[Row], declared: Declared, limits_ns: dict[str, int]
 ) -> None:
     library.bind(rows, declared)
-    library.store(LATENCY)
     asked = limits(**limits_ns)
     streams = judged(rows, declared)
     found = requests(streams, limits_ns)
@@ -79,7 +81,6 @@ def test_verdicts_and_counts(
 @settings(max_examples=25)
 def test_statistics(library: Library, rows: list[Row], declared: Declared) -> None:
     library.bind(rows, declared)
-    library.store(LATENCY)
     last, streams = last_attempts(rows, declared), judged(rows, declared)
     percentiles = statistics.latency_percentiles(last, declared.window)
     assert_same_rows(library.rows("latency_percentiles"), percentiles)
@@ -122,16 +123,14 @@ def test_gaps_and_deliveries(library: Library, rows: list[Row]) -> None:
         for s in seen
         for number, (gap, end_ns) in enumerate(zip(s.gaps, (s.times or [])[1:], strict=True), 1)
     ]
-    found = library.con.execute(f"SELECT {KEY}, gap_index, gap_ns, end_ns FROM gaps").fetchall()
-    assert sorted(found) == sorted(gaps)
+    names = (*KEYS, "gap_index", "gap_ns", "end_ns")
+    assert sorted(_values(library.rows("gaps"), names)) == sorted(gaps)
     deliveries = [
         (*_stream(s), number, t_ns, tokens)
         for s in seen
         for number, (t_ns, tokens) in enumerate(zip(s.times or [], _tokens(s), strict=True), 1)
     ]
-    found = library.con.execute(
-        f"SELECT {KEY}, delivery, t_ns, n_tokens FROM token_deliveries"
-    ).fetchall()
+    found = _values(library.rows("token_deliveries"), (*KEYS, "delivery", "t_ns", "n_tokens"))
     assert sorted(found, key=str) == sorted(deliveries, key=str)
 
 
@@ -148,4 +147,8 @@ def _tokens(s: Observed) -> list[int | None]:
 
 
 def _key(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in KEY.split(", "))
+    return tuple(row[name] for name in KEYS)
+
+
+def _values(rows: list[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
