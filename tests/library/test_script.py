@@ -1,10 +1,12 @@
 """The library as one script for any DuckDB shell."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tokengap.library import read_catalogue
 from tokengap.library.script import listing, script
@@ -14,26 +16,32 @@ from tokengap.store.sql import literal
 CATALOGUE = read_catalogue()
 
 
-def test_whole_library_runs_in_a_bare_shell_over_no_parts() -> None:
-    with duckdb.connect() as shell:
-        shell.execute(script(CATALOGUE, parts=[]))
-        for name in CATALOGUE.public:
-            call = f"{name}()" if CATALOGUE[name].is_macro else name
-            shell.execute(f"SELECT * FROM {call}").fetchall()
+@pytest.fixture(scope="module")
+def shell() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A bare shell that ran the script over no parts."""
+    with duckdb.connect() as con:
+        con.execute(script(CATALOGUE, parts=[]))
+        yield con
 
 
-def test_headers_become_comments() -> None:
+def test_whole_library_runs_in_a_bare_shell_over_no_parts(
+    shell: duckdb.DuckDBPyConnection,
+) -> None:
+    for name in CATALOGUE.public:
+        call = f"{name}()" if CATALOGUE[name].is_macro else name
+        shell.execute(f"SELECT * FROM {call}").fetchall()
+
+
+def test_headers_become_comments(shell: duckdb.DuckDBPyConnection) -> None:
     public = [CATALOGUE[name] for name in CATALOGUE.public]
     views = [query for query in public if not query.is_macro]
     macros = [query for query in public if query.is_macro]
-    with duckdb.connect() as shell:
-        shell.execute(script(CATALOGUE, parts=[]))
-        found = shell.execute("SELECT view_name, comment FROM duckdb_views()").fetchall()
-        stored = shell.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall()
-        called = shell.execute("SELECT function_name, comment FROM duckdb_functions()").fetchall()
-        described = shell.execute(
-            "SELECT table_name, column_name, comment FROM duckdb_columns()"
-        ).fetchall()
+    found = shell.execute("SELECT view_name, comment FROM duckdb_views()").fetchall()
+    stored = shell.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall()
+    called = shell.execute("SELECT function_name, comment FROM duckdb_functions()").fetchall()
+    described = shell.execute(
+        "SELECT table_name, column_name, comment FROM duckdb_columns()"
+    ).fetchall()
     assert {(query.name, query.summary) for query in views} <= set(found + stored)
     assert {(query.name, query.summary) for query in macros} <= set(called)
     columns = {(query.name, column.name, column.doc) for query in views for column in query.columns}
