@@ -1,43 +1,21 @@
-import os
-import subprocess
-import sys
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Final
 
 import pytest
 from deltalake import DeltaTable
 
+from tests.store import child
 from tests.store.fakes import FAKE, FakeAdapter, line, log
 from tokengap.errors import InputError, UnknownFormatError
 from tokengap.store.ingest import IngestSummary
 from tokengap.store.ingest import ingest as ingest_with
 from tokengap.store.tables import Store, is_store, open_store
 
-ROOT = Path(__file__).parents[2]
-
-# Loads a log and is killed before, or after, the nth call of a method.
-CHILD = """
-import os, signal, sys
-from pathlib import Path
-from tests.store.fakes import FakeAdapter
-from tokengap.store import days, delta, ingest, parts
-
-log, store, scratch, version, owner, method, number, when = sys.argv[1:]
-owner = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}[owner]
-original, calls = getattr(owner, method), []
-
-def fatal(*args, **kwargs):
-    calls.append(method)
-    last = len(calls) == int(number)
-    if last and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = original(*args, **kwargs)
-    if last:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-
-setattr(owner, method, fatal)
-ingest.ingest([log], store, Path(scratch), adapters=(FakeAdapter(version=int(version)),))
-"""
+CHILDREN: Final = get_context("forkserver")
+"""Processes of their own, from one that has imported what they need."""
+CHILDREN.set_forkserver_preload([child.__name__])
 
 BEFORE_STREAMS_ARE_LIVE = [
     ("PartWriter", "close", 1, "before"),
@@ -150,14 +128,16 @@ def test_a_store_is_not_ingested(tmp_path: Path) -> None:
         ingest(str(tmp_path / "store"), store=tmp_path / "other")
 
 
+def started(*arguments: object) -> BaseProcess:
+    process = CHILDREN.Process(target=child.load_and_die, args=arguments)
+    process.start()
+    return process
+
+
 def run_until_killed(*arguments: object) -> None:
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, *map(str, arguments)],
-        check=False,
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert child.returncode == -9
+    process = started(*arguments)
+    process.join()
+    assert process.exitcode == -9
 
 
 @pytest.mark.parametrize(("owner", "method", "number", "when"), BEFORE_STREAMS_ARE_LIVE)
@@ -209,15 +189,15 @@ def test_vacuum_removes_what_a_killed_load_left(tmp_path: Path) -> None:
 
 def test_loads_of_one_source_by_several_processes_count_once(tmp_path: Path) -> None:
     path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
-    never = ("PartWriter", "close", "0", "before")
+    never = ("PartWriter", "close", 0, "before")
     children = []
     for number in range(3):
         scratch = tmp_path / f"scratch{number}"
         scratch.mkdir()
-        command = [sys.executable, "-c", CHILD, path, str(store), str(scratch), "1", *never]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        children.append(subprocess.Popen(command, cwd=ROOT, env=environment))
-    assert [child.wait() for child in children] == [0, 0, 0]
+        children.append(started(path, store, scratch, 1, *never))
+    for process in children:
+        process.join()
+    assert [process.exitcode for process in children] == [0, 0, 0]
     assert is_store(str(store))
     found = open_store(str(store))
     assert [part.streams for part in found.live_parts()] == [1]

@@ -1,0 +1,32 @@
+"""What a process does that loads a log and is killed on the way."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any, Final
+
+from tests.store.fakes import FakeAdapter
+from tokengap.store import delta, ingest, parts
+
+OWNERS: Final = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}
+
+
+def load_and_die(
+    log: str, store: Path, scratch: Path, version: int, owner: str, method: str, number: int,
+    when: str,
+) -> None:  # fmt: skip
+    """Load a log, killed before, or after, the nth call of a method; never for n = 0."""
+    original, calls = getattr(OWNERS[owner], method), []
+
+    def fatal(*args: Any, **kwargs: Any) -> Any:
+        calls.append(method)
+        last = len(calls) == number
+        if last and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = original(*args, **kwargs)
+        if last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(OWNERS[owner], method, fatal)
+    ingest.ingest([log], str(store), scratch, adapters=(FakeAdapter(version=version),))
