@@ -6,7 +6,7 @@ Text of a log only ever enters as a data value: never as an expression or a fiel
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import altair as alt
 
@@ -75,7 +75,14 @@ def _panel_title(title: str, top: int) -> Layer:
 
 def over(values: Sequence[Row]) -> alt.Chart:
     """A chart over these rows, which become part of the specification."""
-    return alt.Chart(alt.InlineData(values=list(values)))
+    return alt.Chart(_Rows(values=list(values)))
+
+
+class _Rows(alt.InlineData):
+    """Data that copies of a chart share: Altair copies a chart at every step of making it."""
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 def in_ms(field: str, title: str, low_high: Sequence[float]) -> dict[str, Any]:
