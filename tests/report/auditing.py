@@ -43,3 +43,15 @@ def page_of(folder: Path, records: Sequence[Record | str], *args: str) -> tuple[
     file = folder / "audit.html"
     printed = text_of(folder, records, *args, "--json", "--html", str(file), "--force")
     return Page(file.read_text("utf-8")), strict_json(printed)
+
+
+def written(folder: Path, records: Sequence[Record | str], *args: str) -> Path:
+    """Everything that an audit writes, in one folder."""
+    files = {
+        "--html": "audit.html", "--md": "audit.md", "--perfetto": "trace.json",
+        "--charts": "charts", "--csv": "csv",
+    }  # fmt: skip
+    options = [part for option, name in files.items() for part in (option, str(folder / name))]
+    printed = text_of(folder, records, *args, *options, "--json")
+    (folder / "audit.json").write_text(printed, "utf-8")
+    return folder

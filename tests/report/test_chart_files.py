@@ -14,11 +14,9 @@ from tokengap.report.section import Key
 from tokengap.report.theme import PLACES
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("each")
-    text_of(folder, ONE_OF_EACH, *LIMITS, "--charts", str(folder / "charts"))
-    return folder / "charts"
+@pytest.fixture
+def folder(harmless: Path) -> Path:
+    return harmless / "charts"
 
 
 def test_every_chart_is_there_in_three_forms(folder: Path) -> None:

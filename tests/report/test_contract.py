@@ -4,14 +4,13 @@ import pytest
 
 from tests.cases.commands import near, strict_json
 from tests.cases.convert import Record
-from tests.report.auditing import LIMITS, MS, ONE_OF_EACH, request, text_of
+from tests.report.auditing import MS, ONE_OF_EACH, request, text_of
+from tests.report.html import Page
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Record:
-    printed = text_of(tmp_path_factory.mktemp("each"), ONE_OF_EACH, *LIMITS, "--json")
-    found: Record = strict_json(printed)
-    return found
+@pytest.fixture
+def report(one_of_each: tuple[Page, Record]) -> Record:
+    return one_of_each[1]
 
 
 def test_the_contract_has_these_fields_in_this_order(report: Record) -> None:

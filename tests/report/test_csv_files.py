@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.auditing import LIMITS, MS, ONE_OF_EACH, text_of
+from tests.report.auditing import MS
 from tests.report.reading import csv_rows
 from tokengap.report.csv_files import inert
 
@@ -35,11 +35,9 @@ def test_only_text_that_a_spreadsheet_would_run_changes(cell: object, written: o
     assert type(inert(cell)) is type(cell)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("each")
-    text_of(folder, ONE_OF_EACH, *LIMITS, "--csv", str(folder / "csv"))
-    return folder / "csv"
+@pytest.fixture
+def folder(harmless: Path) -> Path:
+    return harmless / "csv"
 
 
 def test_every_section_with_rows_has_a_file(folder: Path) -> None:

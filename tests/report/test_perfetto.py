@@ -9,7 +9,7 @@ import pytest
 from tests.cases.commands import strict_json
 from tests.cases.convert import Record
 from tests.cli.running import SAMPLES, tokengap
-from tests.report.auditing import LIMITS, MS, ONE_OF_EACH, request, text_of
+from tests.report.auditing import LIMITS, MS, request, text_of
 from tokengap.report.perfetto import perfetto
 from tokengap.report.timeline import Timeline
 
@@ -19,6 +19,11 @@ Event = dict[str, Any]
 def traced(folder: Path, log: Sequence[Record], *args: str) -> list[Event]:
     printed = strict_json(text_of(folder, log, *args, "--perfetto", "-"))
     events: list[Event] = printed["traceEvents"]
+    return events
+
+
+def events_of(folder: Path) -> list[Event]:
+    events: list[Event] = strict_json((folder / "trace.json").read_text("utf-8"))["traceEvents"]
     return events
 
 
@@ -51,8 +56,8 @@ def test_a_track_holds_the_request_its_ttft_and_its_gaps(tmp_path: Path) -> None
     assert slices(events, "fine")[-1] == ("gap 10 ms, the longest", 100, 10)
 
 
-def test_it_says_how_many_are_shown(tmp_path: Path) -> None:
-    events = traced(tmp_path, ONE_OF_EACH, *LIMITS)
+def test_it_says_how_many_are_shown(harmless: Path) -> None:
+    events = events_of(harmless)
     ((says, start, _),) = slices(events, "about this timeline")
     assert start == 0
     assert says == (
@@ -77,8 +82,8 @@ def test_no_nanosecond_is_lost(tmp_path: Path) -> None:
     assert round(gap["dur"] * 1000) == gap["args"]["duration_ns"] == times[1] - times[0]
 
 
-def test_ids_are_shared_by_nothing(tmp_path: Path) -> None:
-    events = traced(tmp_path, ONE_OF_EACH, *LIMITS)
+def test_ids_are_shared_by_nothing(harmless: Path) -> None:
+    events = events_of(harmless)
     pids, tids = names(events, "process_name"), names(events, "thread_name")
     assert not pids.keys() & tids.keys()
     assert len({(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}) == len(tids)

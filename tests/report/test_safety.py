@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.cases.commands import strict_json
-from tests.cases.convert import Record
-from tests.report.auditing import LIMITS, ONE_OF_EACH, text_of
+from tests.report.auditing import LIMITS, text_of
 from tests.report.hostile import EVIL, IN_THE_WAY, NAME, hostile
 from tests.report.html import Page
 from tests.report.reading import rendered, specification
@@ -21,35 +20,17 @@ from tokengap.report.words import plain
 NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?")
 
 
-def written(folder: Path, log: list[Record | str], *args: str) -> Path:
-    """Everything that an audit writes, in one folder."""
-    files = {"--md": "audit.md", "--perfetto": "trace.json", "--charts": "charts", "--csv": "csv"}
-    options = [part for option, name in files.items() for part in (option, str(folder / name))]
-    (folder / "audit.json").write_text(text_of(folder, log, *args, *LIMITS, *options, "--json"))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def harmless(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("harmless"), [*ONE_OF_EACH])
-
-
-@pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("attacked"), hostile(), "--trace", NAME)
-
-
 def markdown(folder: Path) -> Page:
     return rendered((folder / "audit.md").read_text("utf-8"))
 
 
-def test_the_log_reaches_every_output(attacked: Path) -> None:
-    report = strict_json((attacked / "audit.json").read_text("utf-8"))
+def test_the_log_reaches_every_output(infected: Path) -> None:
+    report = strict_json((infected / "audit.json").read_text("utf-8"))
     stalls = report["hidden_stalls"]["requests"]
     assert {stall["request_id"] for stall in stalls} == set(EVIL)
     assert {stall["by"]["request_id"] for stall in stalls} == {IN_THE_WAY}
     for name in ("audit.md", "trace.json", "csv/hidden_stalls.csv"):
-        assert "owned" in (attacked / name).read_text("utf-8")
+        assert "owned" in (infected / name).read_text("utf-8")
 
 
 def test_a_terminal_obeys_nothing(tmp_path: Path) -> None:
@@ -57,8 +38,8 @@ def test_a_terminal_obeys_nothing(tmp_path: Path) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e\u2028]", printed)
 
 
-def test_markdown_of_a_log_is_text(attacked: Path, harmless: Path) -> None:
-    page, other = markdown(attacked), markdown(harmless)
+def test_markdown_of_a_log_is_text(infected: Path, harmless: Path) -> None:
+    page, other = markdown(infected), markdown(harmless)
     known = {tag for tag, _, _ in other.elements} | {"code"}
     assert {tag for tag, _, _ in page.elements} <= known
     sources = [found["src"] for tag, found, _ in page.elements if tag == "img"]
@@ -69,9 +50,9 @@ def test_markdown_of_a_log_is_text(attacked: Path, harmless: Path) -> None:
     assert page.texts("h2") == other.texts("h2")
 
 
-def test_markdown_of_a_log_stands_in_code_alone(attacked: Path) -> None:
+def test_markdown_of_a_log_stands_in_code_alone(infected: Path) -> None:
     """So that no program that makes links or mentions of plain text finds one."""
-    page = re.sub(r"<code>.*?</code>", "", markdown(attacked).html, flags=re.DOTALL)
+    page = re.sub(r"<code>.*?</code>", "", markdown(infected).html, flags=re.DOTALL)
     text = "".join(ET.fromstring(f"<p>{_closed(page)}</p>").itertext())  # noqa: S314 (our own)
     assert not re.search(r"://|www\.|@|#\d|javascript|:smile:|\$|`", text)
 
@@ -80,17 +61,17 @@ def _closed(html: str) -> str:
     return re.sub(r"<(img|hr|br)([^>]*?)/?>", r"<\1\2/>", html)
 
 
-def test_markdown_shows_ids_as_they_are(attacked: Path) -> None:
+def test_markdown_shows_ids_as_they_are(infected: Path) -> None:
     table = next(
-        part for part in markdown(attacked).html.split("<h2>") if part.startswith("Hidden stalls")
+        part for part in markdown(infected).html.split("<h2>") if part.startswith("Hidden stalls")
     )
     shown = [" ".join(row[0].split()) for row in Page("<h2>" + table).rows]
     assert set(shown) == {" ".join(plain(evil).split()) for evil in EVIL}
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_no_cell_is_a_formula_however_a_spreadsheet_splits(attacked: Path, delimiter: str) -> None:
-    files = sorted((attacked / "csv").glob("*.csv"))
+def test_no_cell_is_a_formula_however_a_spreadsheet_splits(infected: Path, delimiter: str) -> None:
+    files = sorted((infected / "csv").glob("*.csv"))
     assert files
     for file in files:
         lines = io.StringIO(file.read_text("utf-8"), newline="")
@@ -102,21 +83,21 @@ def test_no_cell_is_a_formula_however_a_spreadsheet_splits(attacked: Path, delim
                 assert not active or NUMBER.fullmatch(bare) or apostrophe, (file.name, cell)
 
 
-def test_specifications_hold_texts_of_a_log_as_values_alone(attacked: Path) -> None:
-    files = sorted((attacked / "charts").glob("*.vl.json"))
+def test_specifications_hold_texts_of_a_log_as_values_alone(infected: Path) -> None:
+    files = sorted((infected / "charts").glob("*.vl.json"))
     assert files
     for file in files:
         spec = specification(file)
         design = json.dumps({key: spec[key] for key in spec if key != "datasets"})
         assert "owned" not in design
-    drawn = specification(attacked / "charts" / "average_against_worst.vl.json")["datasets"]
+    drawn = specification(infected / "charts" / "average_against_worst.vl.json")["datasets"]
     named = {row["request"] for rows in drawn.values() for row in rows if "request" in row}
     assert {plain(evil)[:40] for evil in (*EVIL, IN_THE_WAY)} == {name[:40] for name in named}
 
 
-def test_pictures_hold_nothing_that_runs(attacked: Path, harmless: Path) -> None:
-    for file in sorted((attacked / "charts").glob("*.svg")):
-        found, known = (_svg(folder / "charts" / file.name) for folder in (attacked, harmless))
+def test_pictures_hold_nothing_that_runs(infected: Path, harmless: Path) -> None:
+    for file in sorted((infected / "charts").glob("*.svg")):
+        found, known = (_svg(folder / "charts" / file.name) for folder in (infected, harmless))
         assert found <= known
         assert file.with_suffix(".png").is_file()
 
@@ -133,9 +114,9 @@ def _svg(file: Path) -> set[str]:
 
 
 def test_a_trace_holds_texts_of_a_log_as_names_and_facts_alone(
-    attacked: Path, harmless: Path
+    infected: Path, harmless: Path
 ) -> None:
-    found, known = (_trace(folder / "trace.json") for folder in (attacked, harmless))
+    found, known = (_trace(folder / "trace.json") for folder in (infected, harmless))
     assert {event["ph"] for event in found} <= {"M", "X", "i"}
     keys = {key for event in known for key in event} | {"s"}
     assert {key for event in found for key in event} <= keys
