@@ -1,10 +1,12 @@
 """Token deadlines with slack."""
 
+from itertools import accumulate
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.queries.given import MS, Library, limits, stream
+from tests.queries.given import MS, Library, Row, limits, stream
 
 
 def walk(waits_ns: list[int], first_ns: int, next_ns: int) -> tuple[int, int]:
@@ -31,29 +33,38 @@ def test_slack_pays_for_a_late_token_until_it_is_used_up(library: Library) -> No
     assert row["reason"] is None
 
 
+deliveries = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 3)), min_size=1, max_size=12)
+
+
 @given(
-    deliveries=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 3)), min_size=1, max_size=12),
+    streams=st.lists(deliveries, min_size=5, max_size=10),
     first_ns=st.integers(1, 60),
     next_ns=st.integers(1, 40),
 )
+@settings(max_examples=20)
 def test_every_token_meets_or_misses_its_deadline(
-    library: Library, deliveries: list[tuple[int, int]], first_ns: int, next_ns: int
+    library: Library, streams: list[list[tuple[int, int]]], first_ns: int, next_ns: int
 ) -> None:
-    times, waits, now = [], [], 0
-    for wait, tokens in deliveries:
-        now += wait
-        times.append(now)
-        waits += [wait] + [0] * (tokens - 1)
-    counts = [tokens for _, tokens in deliveries]
-    row = stream("a", times, output_tokens=sum(counts), token_counts=counts)
-    library.bind([row])
-    found = library.row(f"fluidity({limits(ttft=first_ns, tpot=next_ns)})")
-    if len(deliveries) == 1 and counts[0] > 1:
-        assert found["reason"] == "single_delivery"
-        return
-    kept, missed = walk(waits, first_ns, next_ns)
-    assert (found["kept_deadlines"], found["missed_deadlines"]) == (kept, missed)
-    assert found["fluidity"] == pytest.approx(kept / (kept + missed), rel=1e-12)
+    library.bind(delivered(str(number), each) for number, each in enumerate(streams))
+    rows = library.rows(f"fluidity({limits(ttft=first_ns, tpot=next_ns)})")
+    found = {row["request_id"]: row for row in rows}
+    assert len(rows) == len(found) == len(streams)
+    for number, each in enumerate(streams):
+        row = found[str(number)]
+        if len(each) == 1 and each[0][1] > 1:
+            assert row["reason"] == "single_delivery"
+            continue
+        waits = [part for wait, tokens in each for part in (wait, *[0] * (tokens - 1))]
+        kept, missed = walk(waits, first_ns, next_ns)
+        assert (row["kept_deadlines"], row["missed_deadlines"]) == (kept, missed)
+        assert row["fluidity"] == pytest.approx(kept / (kept + missed), rel=1e-12)
+
+
+def delivered(name: str, waits: list[tuple[int, int]]) -> Row:
+    """A stream of these waits, and of how many tokens came after each."""
+    times = accumulate(wait for wait, _ in waits)
+    counts = [tokens for _, tokens in waits]
+    return stream(name, list(times), output_tokens=sum(counts), token_counts=counts)
 
 
 @pytest.mark.parametrize(
