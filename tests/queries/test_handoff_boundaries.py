@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.queries.given import MS, NOTHING_DECLARED, Library, Row, clock, deliveries, limits
 from tests.queries.views import half, view
-from tests.queries.worlds import REFERENCE, SIDES, World, worlds
 from tokengap.adapters.rows import reported, stage
 from tokengap.store.connect import Declared
 
@@ -225,37 +223,6 @@ def test_of_two_halves_with_a_transfer_the_decode_halfs_counts(library: Library)
         found = spans(boundaries(library, rows))
         assert found["transfer"] == exactly(80 - 64)
         assert found["ttft"] == exactly(103 - 50)
-
-
-@given(worlds())
-@settings(max_examples=50)
-def test_the_true_handoff_lies_within(library: Library, world: World) -> None:
-    library.bind(world.rows, clocks=world.clocks)
-    requests = {request.name: request for request in world.requests}
-    for row in library.rows("handoff_boundaries"):
-        true_ns = requests[row["request_id"]].handoffs.get(row["boundary"])
-        low, high = row["handoff_low_ns"], row["handoff_high_ns"]
-        if row["boundary"] == "ttft" and not any(r["vantage"] == "gateway" for r in world.rows):
-            continue  # without a gateway, from the prefill worker's token: another span
-        assert low is None or (true_ns is not None and low <= true_ns)
-        assert high is None or (true_ns is not None and true_ns <= high)
-        assert row["handoff_ns"] in (None, true_ns)
-
-
-@given(worlds())
-@settings(max_examples=20)
-def test_with_exact_clocks_every_span_is_exact(library: Library, world: World) -> None:
-    ahead = {side: world.ahead[side] - world.ahead[REFERENCE] for side in SIDES}
-    known = [clock(side, REFERENCE, offset_ns) for side, offset_ns in ahead.items()]
-    library.bind(world.rows, clocks=known)
-    requests = {request.name: request for request in world.requests}
-    inside = [row for row in library.rows("handoff_boundaries") if row["boundary"] in
-              ("engine", "transfer", "decode_wait")]  # fmt: skip
-    assert len(inside) == 3 * len(requests)
-    for row in inside:
-        known_none = requests[row["request_id"]].outcome != "completed"
-        true_ns = requests[row["request_id"]].handoffs[row["boundary"]]
-        assert row["handoff_ns"] == true_ns or (known_none and row["reason"] == "no_handoff")
 
 
 @pytest.mark.parametrize(

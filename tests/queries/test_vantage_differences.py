@@ -3,11 +3,9 @@
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
 
 from tests.queries.given import MS, Library, Row, clock, deliveries
 from tests.queries.views import CAME_AT, view
-from tests.queries.worlds import Request, World, worlds
 
 SPANS: Final = ("way_in", "way_out", "inside_to_user", "origin_to_inside")
 
@@ -125,35 +123,3 @@ def test_the_summary_counts_completed_requests(library: Library) -> None:
     assert found["way_in_low_p50_ns"] == found["way_in_high_p50_ns"] == 42 * MS
     assert found["way_out_low_p50_ns"] == found["way_out_high_p50_ns"] == 8 * MS
     assert (found["unrelated"], found["negative"]) == (0, 0)
-
-
-@given(worlds())
-@settings(max_examples=40)
-def test_the_true_spans_lie_within(library: Library, world: World) -> None:
-    library.bind(world.rows, clocks=world.clocks)
-    requests = {request.name: request for request in world.requests}
-    for row in library.rows("vantage_differences"):
-        request = requests[row["request_id"]]
-        came_ns, first_ns = true_times(request, row["inner_vantage"], row["part"])
-        received_ns = request.seen[0]
-        spans = {
-            "way_in": came_ns - request.sent,
-            "inside_to_user": received_ns - came_ns,
-            "way_out": None if first_ns is None else received_ns - first_ns,
-            "origin_to_inside": None if first_ns is None else first_ns - request.sent,
-        }
-        for name, span_ns in spans.items():
-            low, high = row[f"{name}_low_ns"], row[f"{name}_high_ns"]
-            assert low is None or (span_ns is not None and low <= span_ns)
-            assert high is None or (span_ns is not None and span_ns <= high)
-            if row["reason"] is None and low is not None:
-                assert low == high
-
-
-def true_times(request: Request, vantage: str, part: str) -> tuple[int, int | None]:
-    """When the request came there, and when its first token was there that the user sees."""
-    if vantage == "gateway":
-        return request.received, request.passed[0]
-    if part == "prefill":
-        return request.arrived, request.first if request.k else None
-    return request.queued, None if request.k else request.made[0]

@@ -3,11 +3,9 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 
 from tests.queries.given import NOTHING_DECLARED, Library, Row, clock
 from tests.queries.views import half, view
-from tests.queries.worlds import World, worlds
 from tokengap.store.connect import Declared
 
 
@@ -152,19 +150,3 @@ def test_a_saved_id_is_no_prefixs_to_replace(library: Library) -> None:
     assert pairs(library, rows, declared) == {("7", "engine", "e")}
     found = {row["request_id"]: row["ids"] for row in library.rows("streams")}
     assert found == {"7": {"x_request_id": "b"}, "e": {"x_request_id": "b"}}
-
-
-@given(worlds())
-@settings(max_examples=30)
-def test_every_side_of_every_request_is_found(library: Library, world: World) -> None:
-    found = pairs(library, world.rows, clocks=world.clocks)
-    gateway = any(row["vantage"] == "gateway" for row in world.rows)
-    expected = {
-        (request.name, *side)
-        for request in world.requests
-        for side in [
-            ("engine", f"{request.name}-prefill"), ("engine", f"{request.name}-decode"),
-            *([("gateway", request.name)] if gateway else []),
-        ]
-    }  # fmt: skip
-    assert found == expected
