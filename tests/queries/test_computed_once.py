@@ -1,4 +1,4 @@
-"""An audit computes once what is read often; `query` and `sql` compute it whenever it is read."""
+"""The commands compute once what is read often; `sql` has it computed whenever it is read."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -39,7 +39,7 @@ def query(
 ) -> None:
     """Run one query of the library over logs or stores; `sql --list` names them all."""
     from tokengap.errors import UsageError
-    from tokengap.library import read_catalogue
+    from tokengap.library import SHARED, read_catalogue
     from tokengap.library.call import call
     from tokengap.library.inputs import objectives, opened
     from tokengap.report.rows import run, write_csv, write_json, write_table
@@ -47,7 +47,7 @@ def query(
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude each other")
     asked = objectives(limits, slo)
-    catalogue = read_catalogue(query_dirs)
+    catalogue = read_catalogue(query_dirs).storing(SHARED)
     statement = call(catalogue, name, parameters, asked)
     with opened(paths, catalogue, remark, only=name, **options) as inputs:
         rows = run(inputs.con, statement)

@@ -257,7 +257,7 @@ def query(
     parameters: of the query, durations with their unit. The rest, and the errors, as in `audit`;
     QueryError for a query or parameter that is not there.
     """
-    catalogue = read_catalogue(map(Path, queries))
+    catalogue = read_catalogue(map(Path, queries)).storing(SHARED)
     statement = call(catalogue, name, _given(parameters or {}), _objectives(limits, slo))
     with opened(_texts(paths), catalogue, _warn, only=name, **_named(options)) as inputs:
         return frame(inputs.con, statement)
