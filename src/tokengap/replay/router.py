@@ -1,0 +1,51 @@
+"""Which worker gets a request. A router reads load, and changes nothing."""
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tokengap.replay.worker import Worker
+
+
+class Router(Protocol):
+    """Chooses among the workers that are alive and could take a request; there is one or more."""
+
+    def choose(self, workers: Sequence["Worker"], now_ms: float) -> "Worker":
+        """One of them; of equal ones the first."""
+        ...
+
+
+class LeastLoaded:
+    """Fewest tokens held, reserved, and wanted."""
+
+    def choose(self, workers: Sequence["Worker"], now_ms: float) -> "Worker":
+        """Advances every worker to see its load."""
+        if len(workers) == 1:
+            return workers[0]
+        for worker in workers:
+            worker.advance(now_ms)
+        return min(workers, key=lambda worker: worker.held + worker.reserved + worker.wanted)
+
+
+class JoinShortest:
+    """Fewest requests, whatever their length."""
+
+    def choose(self, workers: Sequence["Worker"], now_ms: float) -> "Worker":
+        """Advances every worker to see its load."""
+        if len(workers) == 1:
+            return workers[0]
+        for worker in workers:
+            worker.advance(now_ms)
+        return min(workers, key=lambda worker: worker.requests)
+
+
+class RoundRobin:
+    """One after another."""
+
+    def __init__(self) -> None:
+        self._turns = count()
+
+    def choose(self, workers: Sequence["Worker"], now_ms: float) -> "Worker":  # noqa: ARG002 (looks at none)
+        """The next one."""
+        return workers[next(self._turns) % len(workers)]
