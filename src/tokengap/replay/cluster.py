@@ -226,6 +226,14 @@ class Cluster:
             behind += self.handover.requests
         return before, behind
 
+    def alone_ms(self, request: Request) -> float:
+        """How long a request would take if nobody else were there, but for its handover."""
+        prompt, steps = request.prompt_tokens, request.output_tokens - 1
+        prefill = (self.prefill or self.decode).workers[0].service
+        line = self.decode.workers[0].service.line(1, prompt)
+        step_ms = line.fixed_ms + line.token_ms * prompt
+        return prefill.prefill_ms(prompt, prompt * prompt) + steps * step_ms
+
     def cut(self) -> None:
         """The replay stops here: whoever decodes has the tokens that came until now."""
         for worker in self.workers:
@@ -233,8 +241,12 @@ class Cluster:
                 worker.drop(request, self.loop.now_ms)
 
     def close(self) -> None:
-        """Nothing more comes: finish what is here; what still waits, waits in vain."""
+        """Nothing more comes: finish what is here; what still waits for room waits in vain."""
+        self.loop.run_until(inf)
+        while self.handover is not None and self.handover.held:
+            request = self.handover.held[0]
+            self.handover.drop(request)
+            self.end(request, "failed", NO_WORKER)
+            self.loop.run_until(inf)
         for worker in self.workers:
             worker.advance(inf)
-        while self.handover is not None and self.handover.held:
-            self.end(self.handover.held.popleft(), "failed", NO_WORKER)

@@ -71,8 +71,7 @@ def at_rate(
 ) -> list[Fault]:
     """Faults at exponential intervals; `make` gets the beginning and the end of each.
 
-    >>> len(at_rate(lambda at, until: SlowWorker("worker-0", at, until), 1.0, 10, 5_000, seed=1))
-    4
+    rate_per_s: of those that begin while none lasts.
     """
     if not rate_per_s > 0 or not lasts_ms >= 0:
         raise UsageError("faults come at a rate above 0, and last 0 ms or more")
@@ -85,6 +84,10 @@ def at_rate(
     return drawn
 
 
+def _is_instant(fault: Fault) -> bool:
+    return isinstance(fault, FailingTransfers) and fault.until_ms == fault.at_ms
+
+
 class Breaker:
     """Breaks and mends what a replay runs on. `UsageError` for a fault of what is not there."""
 
@@ -94,7 +97,7 @@ class Breaker:
         for fault in faults:
             self._check(fault)
             cluster.loop.at(fault.at_ms, self._break, fault)
-            if fault.until_ms != fault.at_ms:
+            if not _is_instant(fault):
                 cluster.loop.at(fault.until_ms, self._mend, fault)
 
     def _check(self, fault: Fault) -> None:
@@ -123,7 +126,7 @@ class Breaker:
                 if handover is not None:
                     handover.change_bandwidth(self._workers[fault.worker].number, fault.factor)
             case FailingTransfers():
-                if handover is not None and fault.at_ms == fault.until_ms:
+                if handover is not None and _is_instant(fault):
                     handover.fail_moving()
                 elif handover is not None:
                     handover.failing_share = fault.share

@@ -72,7 +72,7 @@ class Handover:
             able = [worker for worker in decode.alive if worker.has_room(request.context, now_ms)]
             if not able:
                 for worker in decode.alive:
-                    if worker.in_step:
+                    if not worker.is_blocked:
                         self.cluster.arm(worker)
                 return
             self.held.popleft()

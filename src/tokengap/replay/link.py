@@ -22,7 +22,6 @@ class Transfer:
     """A cache on its way."""
 
     request: Request
-    size_bytes: float
     ends_at_bytes: float
     """Of what each transfer has been served."""
     is_off: bool = False
@@ -43,18 +42,18 @@ class Link:
     def start(self, request: Request, size_bytes: float, now_ms: float) -> Transfer:
         """Begin to send."""
         self._pass(now_ms)
-        transfer = Transfer(request, size_bytes, self.served_bytes + size_bytes)
+        transfer = Transfer(request, self.served_bytes + size_bytes)
         self.joined += 1
         self.active += 1
         heappush(self.heap, (transfer.ends_at_bytes, self.joined, transfer))
         return transfer
 
     def stop(self, transfer: Transfer, now_ms: float) -> float:
-        """Break off; the bytes that were sent."""
+        """Break off; the bytes that are left."""
         self._pass(now_ms)
         transfer.is_off = True
         self.active -= 1
-        return transfer.size_bytes - max(0.0, transfer.ends_at_bytes - self.served_bytes)
+        return max(0.0, transfer.ends_at_bytes - self.served_bytes)
 
     def change(self, bandwidth_bytes_per_ms: float, now_ms: float) -> None:
         """From now on, another bandwidth."""
@@ -82,10 +81,6 @@ class Link:
             self.active -= 1
             self._drop_off()
         return over
-
-    def transfers(self) -> list[Transfer]:
-        """Those on the link."""
-        return [transfer for _, _, transfer in sorted(self.heap) if not transfer.is_off]
 
     def _pass(self, now_ms: float) -> None:
         if self.active:

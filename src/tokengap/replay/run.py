@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from itertools import count
-from math import inf
 
 from tokengap.replay.cluster import Cluster, MakeWorker
 from tokengap.replay.config import Models, Pools, check
@@ -41,7 +40,7 @@ def replay(
     >>> model = ServiceModel(PrefillFit(20, 1), DecodeFit(8, 0, 1))
     >>> outcome = replay(two, Pools.colocated(), model)
     >>> outcome.ttft_ns, next(outcome.chunks()).gaps_of(0)
-    (array([30000000, 55000000]), array([39000000,  9000000]))
+    (array([30000000., 55000000.]), array([39000000,  9000000]))
     """
     broken = tuple(faults)
     check(workload, pools, model, may_lose=bool(broken))
@@ -77,7 +76,6 @@ class _Run:
         if self.loop.is_stopped:
             self.cluster.cut()
         else:
-            self.loop.run_until(inf)
             self.cluster.close()
         return Outcome(
             self.workload, self.pools, self.requests[: self.arrived], self.cluster.workers,

@@ -7,6 +7,7 @@ least of the last third is compared with the most of the middle one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -17,11 +18,12 @@ from tokengap.replay.request import Request
 LOOKS: Final = 64
 FIRST_LOOKS: Final = 24
 GROWTH_SHARE: Final = 0.05
-"""Of the requests that arrived between the two thirds, as many must have been left over."""
+"""Of the requests that arrived in the last third, as many must have been left over."""
 GROWTH_REQUESTS: Final = 32
 EARLIEST: Final = 16
-"""Requests that met an empty system. Until they are over, and as long again as they took, requests
-add up because none is due to end."""
+SETTLING: Final = 4
+"""A system fills until its first requests are due to end. A third of the looks must last so many
+times as long as the earliest of them would take alone."""
 MS_PER_S: Final = 1000.0
 
 
@@ -36,24 +38,25 @@ class Queues:
     decode: list[int] = field(default_factory=list)
     """That wait for room at a decode worker, or decode."""
     is_unstable: bool = False
+    alone_ms: float = 0.0
+    """Mean time of the earliest requests, if nobody else were there."""
 
     def look(self, cluster: Cluster, requests: Sequence[Request], arrived: int) -> bool:
         """Count; whether one grows without end."""
+        if not self.at_ms:
+            self.alone_ms = fmean(map(cluster.alone_ms, requests[:EARLIEST]))
         prefill, decode = cluster.counts()
         self.at_ms.append(cluster.loop.now_ms)
         self.arrived.append(arrived)
         self.prefill.append(prefill)
         self.decode.append(decode)
         grows = diverges(self.arrived, self.prefill) or diverges(self.arrived, self.decode)
-        self.is_unstable = self.is_unstable or (grows and self._has_settled(requests))
+        self.is_unstable = self.is_unstable or (grows and self._has_settled())
         return self.is_unstable
 
-    def _has_settled(self, requests: Sequence[Request]) -> bool:
-        earliest = requests[:EARLIEST]
-        if not all(request.is_over for request in earliest):
-            return False
-        took_ms = max(request.ended_ms - request.arrival_ms for request in earliest)
-        return self.at_ms[-1] - self.at_ms[-(len(self.at_ms) // 3)] > took_ms
+    def _has_settled(self) -> bool:
+        third_ms = self.at_ms[-1] - self.at_ms[-(len(self.at_ms) // 3) - 1]
+        return third_ms > SETTLING * self.alone_ms
 
     def growth_per_s(self) -> dict[str, float | None]:
         """Requests by which each queue grows in a second, over the second half; None if not seen.
@@ -81,6 +84,7 @@ def diverges(arrived: Sequence[int], counts: Sequence[int]) -> bool:
     if len(counts) < FIRST_LOOKS:
         return False
     third = len(counts) // 3
-    growth = min(counts[-third:]) - max(counts[-2 * third : -third])
-    between = arrived[-1] - arrived[-third - 1]
-    return growth >= GROWTH_REQUESTS and growth > GROWTH_SHARE * between
+    if min(counts[-third:]) <= max(counts[-2 * third : -third]):
+        return False
+    growth, came = (seen[-1] - seen[-third - 1] for seen in (counts, arrived))
+    return growth >= GROWTH_REQUESTS and growth > GROWTH_SHARE * came

@@ -50,6 +50,7 @@ class Worker:
         self.clock_ms = 0.0  # when the step under way ends, or the last one did
         self.busy_ms = 0.0
         self.in_step = False
+        self.is_blocked = False  # nothing can begin until something changes
         self.pieces: list[Piece] = []  # what the step under way prefills
         self.begun: Request | None = None  # prompt of which some pieces are done
         self.waiting: OrderedDict[Request, None] = OrderedDict()
@@ -172,10 +173,12 @@ class Worker:
                 self._stop(request, now_ms)
 
     def _wake(self, now_ms: float) -> None:
+        """Before a change: be at this time."""
         if self.clock_ms < now_ms:
             self.advance(now_ms)
             if not self.in_step:
                 self.clock_ms = max(self.clock_ms, now_ms)
+        self.is_blocked = False
 
     def set_pace(self, now_ms: float, *, slowness: float | None = None, moving: int = 0) -> None:
         """From the next step on, another pace: a fault's, or that of transfers begun or ended."""
@@ -196,6 +199,7 @@ class Worker:
             if self.in_step:
                 self._end()
             if not self._start(until_ms):
+                self.is_blocked = True
                 return
 
     def _start(self, until_ms: float) -> bool:
