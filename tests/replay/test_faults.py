@@ -208,7 +208,7 @@ def test_every_request_ends_and_everything_is_freed(
         assert request.output_tokens - request.left == tokens
         assert (request.error is not None) == (request.status in ("failed", "rejected"))
     for worker in outcome.workers:
-        assert worker.requests == worker.contexts == worker.parked == worker.reserved == 0
+        assert worker.requests == worker.batch.contexts == worker.parked == worker.reserved == 0
         assert worker.wanted == worker.transfers == 0
     for chunk in outcome.chunks():
         assert (chunk.gaps_ns >= 0).all()

@@ -29,13 +29,13 @@ class Watched(Worker):
     """A worker whose every step gives a token, or prefills some."""
 
     def _start(self, until_ms: float) -> bool:
-        tokens, clock_ms = len(self.ends), self.clock_ms
+        tokens, clock_ms = len(self.batch.ends), self.clock_ms
         if not super()._start(until_ms):
-            assert not self.running
+            assert not self.batch.running
             return False
         prefilled = sum(stop - start for _, start, stop in self.pieces)
         assert self.clock_ms > clock_ms
-        assert prefilled > 0 or len(self.ends) > tokens
+        assert prefilled > 0 or len(self.batch.ends) > tokens
         assert self.held + self.reserved <= self.capacity
         return True
 

@@ -79,10 +79,10 @@ def test_tokens_and_memory_are_conserved(workload: Workload, layout: Pools) -> N
     outcome = replay(workload, layout, SERVICE)
     assert (outcome.tokens == workload.output_tokens).all()
     for worker in outcome.workers:
-        assert worker.contexts == worker.parked == worker.reserved == worker.wanted == 0
+        assert worker.batch.contexts == worker.parked == worker.reserved == worker.wanted == 0
         assert worker.requests == 0
         assert 0 <= worker.busy_ms <= outcome.end_ms + 1e-6
-        assert (np.diff(np.array(worker.ends)) > 0).all()
+        assert (np.diff(np.array(worker.batch.ends)) > 0).all()
     moved = sum(request.kv_bytes for request in outcome.requests)
     assert outcome.transfer_bytes == pytest.approx(moved + outcome.wasted.kv_bytes)
 
@@ -123,7 +123,7 @@ def test_a_withheld_first_token_moves_time_and_removes_none(
 @settings(max_examples=60)
 def test_nothing_happens_before_its_cause(workload: Workload, layout: Pools) -> None:
     outcome = replay(workload, layout, SERVICE)
-    steps = {worker.number: worker.ends for worker in outcome.workers}
+    steps = {worker.number: worker.batch.ends for worker in outcome.workers}
     for r in outcome.requests:
         came = [r.arrival_ms, r.queued_ms, r.began_ms, r.held_ms]
         if r.arrived_ms == r.arrived_ms:  # it was moved

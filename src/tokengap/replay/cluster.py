@@ -220,7 +220,7 @@ class Cluster:
         behind = 0
         for worker in self.workers:
             worker.advance(self.loop.now_ms)
-            behind += len(worker.joining) + len(worker.running)
+            behind += len(worker.joining) + len(worker.batch.running)
         before = sum(worker.requests for worker in self.workers) - behind
         if self.handover is not None:
             behind += self.handover.requests
@@ -237,7 +237,7 @@ class Cluster:
     def cut(self) -> None:
         """The replay stops here: whoever decodes has the tokens that came until now."""
         for worker in self.workers:
-            for request in list(worker.running):
+            for request in list(worker.batch.running):
                 worker.drop(request, self.loop.now_ms)
 
     def close(self) -> None:

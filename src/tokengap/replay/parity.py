@@ -15,8 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from tokengap.replay.batch import Batch
 from tokengap.replay.config import Pool, Pools
 from tokengap.replay.outcome import Outcome
+from tokengap.replay.record import Record
 from tokengap.replay.request import Request
 from tokengap.replay.run import replay
 from tokengap.replay.scheduler import PrefillFirst
@@ -83,78 +85,80 @@ class ShortestQueue:
         """Advances every worker to see its queue."""
         for worker in workers:
             worker.advance(now_ms)
-        return min(workers, key=lambda w: w.requests - len(w.running) + _queued(w))
+        return min(workers, key=_queued)
 
 
 def _queued(worker: Worker) -> int:
-    return len(worker.queue_order) - len(worker.stepping) if isinstance(worker, Capped) else 0
+    held_back = len(worker.batch.order) if isinstance(worker.batch, CappedBatch) else 0
+    return worker.requests - len(worker.batch.running) + held_back
+
+
+class CappedBatch(Batch):
+    """A step takes only as many of the queue as 50,000 tokens hold."""
+
+    def __init__(self, service: ServiceModel, record: Record) -> None:
+        super().__init__(service, record)
+        self.order: list[Request] = []  # the queue
+        self._taken: list[Request] = []  # by the step under way, or the last one
+        self._is_over = True
+        self._steps: dict[Request, int] = {}  # that each has had
+
+    def enter(self, request: Request, now_ms: float) -> None:
+        """To the tail of the queue."""
+        super().enter(request, now_ms)
+        self._steps[request] = 0
+        self.order.append(request)
+
+    def run(self, clock_ms: float, until_ms: float, pace: float, most_steps: int) -> float:  # noqa: ARG002 (one step at a time)
+        """Take the first of the queue that a step has room for."""
+        self._return()
+        tokens = self._take()
+        line = self.service.line(len(self._taken), tokens)
+        clock_ms += (line.fixed_ms + line.token_ms * tokens) * pace
+        self.ends.append(clock_ms)
+        place = len(self.ends) - 1
+        for request in self._taken:
+            self._steps[request] += 1
+            self.record.tokens(request, self.track, place, place)
+        self.contexts += len(self._taken)
+        self._is_over = False
+        return clock_ms
+
+    def _take(self) -> int:
+        """How many tokens those hold that are taken."""
+        tokens = room = taken = 0
+        for request in self.order:
+            context = request.context + self._steps[request]
+            room += context + 1
+            if room > STEP_TOKENS:
+                break
+            tokens, taken = tokens + context, taken + 1
+        self._taken, self.order = self.order[:taken], self.order[taken:]
+        return tokens
+
+    def _return(self) -> None:
+        """Whoever was handed over during a step sits before those it returns."""
+        self.order += self._taken
+        self._taken = []
+
+    def take_finished(self) -> list[Request]:
+        """Those with all their tokens after the last step; a prefill after it returns the rest."""
+        if self._is_over:
+            self._return()
+        self._is_over = True
+        finished = [request for request in self._taken if self._steps[request] == request.left]
+        for request in finished:
+            del self.running[request]
+            self.contexts -= request.context + self._steps.pop(request)
+            request.left = 0
+        self._taken = [request for request in self._taken if request in self.running]
+        return finished
 
 
 class Capped(Worker):
-    """A worker whose decode steps take only as many of the queue as 50,000 tokens hold."""
+    """A worker of DistServe's simulator."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.queue_order: list[Request] = []  # that decode, in the order of the queue
-        self.stepping: list[Request] = []  # of these, the ones in the step under way
-        self.steps_done: dict[Request, int] = {}
-
-    def _enter(self, request: Request) -> None:
-        super()._enter(request)
-        self.steps_done[request] = 0
-        self.queue_order.append(request)
-
-    def _join(self) -> None:
-        """Whoever was handed over during the step sits before those it returns."""
-        returned = self.stepping
-        self.queue_order = self.queue_order[len(returned) :]
-        super()._join()
-        self.queue_order += [request for request in returned if request in self.running]
-        self.stepping = []
-
-    def _start(self, until_ms: float) -> bool:
-        if not self.joining:
-            self._join()
-        return super()._start(until_ms)
-
-    def _decode(self, until_ms: float) -> None:  # noqa: ARG002 (one step at a time)
-        taken, tokens = self._taken()
-        line = self.service.line(len(taken), tokens)
-        took_ms = line.fixed_ms + line.token_ms * tokens
-        self.clock_ms += took_ms
-        self.busy_ms += took_ms
-        self.ends.append(self.clock_ms)
-        self.contexts += len(taken)
-        self.stepping = taken
-        for request in taken:
-            self.steps_done[request] += 1
-            place = len(self.ends) - 1
-            self.record.tokens(request, self.track, place, place)
-
-    def _taken(self) -> tuple[list[Request], int]:
-        """The first of the queue that a step has room for, and their contexts."""
-        tokens = room = 0
-        for at, request in enumerate(self.queue_order):
-            context = request.context + self.steps_done[request]
-            room += context + 1
-            if room > STEP_TOKENS:
-                return self.queue_order[:at], tokens
-            tokens += context
-        return list(self.queue_order), tokens
-
-    def _end(self) -> None:
-        self.in_step = False
-        for request in self.stepping:
-            if self.steps_done[request] == request.left:
-                self._finish(request)
-        if self.pieces:
-            self._end_prefill()
-
-    def _finish(self, request: Request) -> None:
-        del self.running[request]
-        self.contexts -= request.context + self.steps_done.pop(request)
-        request.left = 0
-        self._over(request, self.clock_ms)
+    make_batch = CappedBatch
 
 
 def simulated(

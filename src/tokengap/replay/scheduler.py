@@ -89,7 +89,7 @@ class Chunked:
         With nobody running, the whole budget is for prompts, so that one of them goes on.
         """
         pieces: list[Piece] = []
-        left = self.budget_tokens - len(worker.running)
+        left = self.budget_tokens - len(worker.batch.running)
         while left > 0:
             request = worker.begun if not pieces else None
             if request is None:

@@ -57,8 +57,9 @@ def _stages(outcome: Outcome, one: Pass) -> list[Stage]:
             Stage("kv_transfer", one.moving_ms, one.arrived_ms, one.prefiller),
             Stage("decode_queue", one.arrived_ms, one.admitted_ms, one.decoder),
         ]
-        if not isnan(one.admitted_ms) and one.first_step < len(outcome.workers[one.decoder].ends):
-            step_ms = outcome.workers[one.decoder].ends[one.first_step]
+        ends = outcome.workers[one.decoder].batch.ends
+        if not isnan(one.admitted_ms) and one.first_step < len(ends):
+            step_ms = ends[one.first_step]
             stages.append(Stage("decode_first_step", one.admitted_ms, step_ms, one.decoder))
     return stages
 

@@ -1,22 +1,20 @@
-"""One worker: its queue, its batch, its memory, and its steps.
+"""One worker: its queue, its memory, its batch, and its steps.
 
 A worker steps privately. What a step is made of depends on nothing outside once it has begun, so
 `advance` takes all steps that begin before a given time; whoever changes something advances the
-worker to that time first. A run of decode steps of one batch is a loop over two sums: the clock,
-and the tokens held. A request keeps the first step it takes part in, and a heap says at which step
-the next one has all its tokens.
+worker to that time first.
 """
 
 from collections import OrderedDict, deque
-from heapq import heappop, heappush
 from math import inf, nextafter
-from typing import Final
+from typing import ClassVar, Final
 
+from tokengap.replay.batch import Batch
 from tokengap.replay.config import Pool
 from tokengap.replay.record import Record
 from tokengap.replay.request import Place, Request
 from tokengap.replay.scheduler import Piece
-from tokengap.replay.service import UNBOUNDED_TOKENS, Line, ServiceModel
+from tokengap.replay.service import UNBOUNDED_TOKENS, ServiceModel
 
 _MARGIN_MS: Final = 1e-6  # of a time that is added up in another order
 
@@ -24,9 +22,11 @@ _MARGIN_MS: Final = 1e-6  # of a time that is added up in another order
 class Worker:
     """A worker of a pool; `hands_over`: its requests are decoded elsewhere.
 
-    Memory is three numbers of tokens: held by the batch and by prompts (`contexts`, `parked`),
-    reserved for caches on their way, and wanted by the queue. The last one is only a wish.
+    Memory is three numbers of tokens: held by the batch and by prompts (`parked`), reserved for
+    caches on their way, and wanted by the queue. The last one is only a wish.
     """
+
+    make_batch: ClassVar[type[Batch]] = Batch
 
     def __init__(
         self,
@@ -45,8 +45,7 @@ class Worker:
         self.capacity = pool.kv_capacity_tokens or UNBOUNDED_TOKENS
         self.most_running = pool.max_running or UNBOUNDED_TOKENS
         self.is_limited = (pool.kv_capacity_tokens, pool.max_running) != (None, None)
-        self.track = record.new_track()
-        self.ends = record.tracks[self.track]  # of steps that gave the batch a token each
+        self.batch = self.make_batch(service, record)
         self.clock_ms = 0.0  # when the step under way ends, or the last one did
         self.busy_ms = 0.0
         self.in_step = False
@@ -55,14 +54,7 @@ class Worker:
         self.begun: Request | None = None  # prompt of which some pieces are done
         self.waiting: OrderedDict[Request, None] = OrderedDict()
         self.joining: deque[Request] = deque()
-        self.running: dict[Request, None] = {}  # in the order they joined
-        self.due: list[
-            tuple[int, int, Request]
-        ] = []  # (last step, ticket, request); stale ones too
-        self.has_stale = False
-        self.tickets = 0
-        self.lines: dict[int, Line] = {}  # the last one seen of each batch
-        self.contexts = self.parked = self.reserved = self.wanted = 0
+        self.parked = self.reserved = self.wanted = 0
         self.stage_free_ms = [0.0] * len(service.later_stages)
         self.handed: list[Request] = []  # prefilled, for the loop to take
         self.finished: list[Request] | None = None  # a list where somebody wants to know
@@ -76,12 +68,12 @@ class Worker:
     def requests(self) -> int:
         """Requests that are here: queued, in prefill, joining, or running."""
         prefilled = len(self.pieces) + (self.begun is not None and not self.pieces)
-        return len(self.waiting) + len(self.joining) + len(self.running) + prefilled
+        return len(self.waiting) + len(self.joining) + len(self.batch.running) + prefilled
 
     @property
     def held(self) -> int:
         """Tokens of cache that are here."""
-        return self.contexts + self.parked
+        return self.batch.contexts + self.parked
 
     def has_room(self, tokens: int, now_ms: float) -> bool:
         """Whether so many tokens can be reserved; whoever is next in the queue comes first."""
@@ -89,23 +81,17 @@ class Worker:
             return True
         self.advance(now_ms)
         first = next(iter(self.waiting)).context if self.waiting else 0
-        need = self.held + self.reserved + tokens + 1 + len(self.running) + first
+        need = self.held + self.reserved + tokens + 1 + len(self.batch.running) + first
         return need <= self.capacity
 
     def quiet_until_ms(self) -> float:
         """Nothing that frees memory happens before; infinite if the worker is idle."""
         if not self.in_step:
             return inf
-        if self.has_stale:
-            self._drop_stale()
-        if self.waiting or self.pieces or self.joining or not self.due:
+        if self.waiting or self.pieces or self.joining:
             return self.clock_ms
-        batch, held = len(self.running), self.contexts
-        line = self._line(batch, held)
-        steps = self._steps_left(line, batch)
-        held_sum = steps * held + batch * steps * (steps - 1) / 2
-        took_ms = (line.fixed_ms * steps + line.token_ms * held_sum) * self.pace
-        return max(self.clock_ms, self.clock_ms + took_ms - _MARGIN_MS)
+        steps_ms = self.batch.until_next_end_ms(self.pace, self._most_steps())
+        return max(self.clock_ms, self.clock_ms + steps_ms - _MARGIN_MS)
 
     # What others do; each of these advances the worker first
 
@@ -152,7 +138,7 @@ class Worker:
         prompts = dict.fromkeys(piece[0] for piece in self.pieces)
         if self.begun is not None:
             prompts[self.begun] = None
-        lost = [*self.running, *self.joining, *(p for p in prompts if p.source is self)]
+        lost = [*self.batch.running, *self.joining, *(p for p in prompts if p.source is self)]
         queued = list(self.waiting)
         for request in lost + queued:
             self._take_out(request, now_ms)
@@ -170,7 +156,7 @@ class Worker:
                 self.joining.remove(request)
                 self.reserved -= request.context + 1
             case Place.RUNNING:
-                self._stop(request, now_ms)
+                self.batch.leave(request, now_ms)
 
     def _wake(self, now_ms: float) -> None:
         """Before a change: be at this time."""
@@ -212,7 +198,7 @@ class Worker:
             self.pieces = self.scheduler.compose(self)
         if self.pieces:
             self._prefill()
-        elif self.running:
+        elif self.batch.running:
             self._decode(until_ms)
         else:
             return False
@@ -220,65 +206,40 @@ class Worker:
         return True
 
     def _decode(self, until_ms: float) -> None:
-        batch, held, clock_ms = len(self.running), self.contexts, self.clock_ms
-        line = self._line(batch, held)
-        fixed_ms, token_ms = line.fixed_ms * self.pace, line.token_ms * self.pace
-        ends = self.ends
-        append = ends.append
-        for _ in range(self._steps_left(line, batch)):
-            clock_ms += fixed_ms + token_ms * held
-            held += batch
-            append(clock_ms)
-            if clock_ms >= until_ms:
-                break
-        self.busy_ms += clock_ms - self.clock_ms
-        self.contexts, self.clock_ms = held, clock_ms
+        most = self._most_steps() if self.is_limited else UNBOUNDED_TOKENS
+        end_ms = self.batch.run(self.clock_ms, until_ms, self.pace, most)
+        self.busy_ms += end_ms - self.clock_ms
+        self.clock_ms = end_ms
 
-    def _line(self, batch: int, held: int) -> Line:
-        line = self.lines.get(batch)
-        if line is None or held >= line.below_tokens or held < line.from_tokens:
-            line = self.lines[batch] = self.service.line(batch, held)
-        return line
-
-    def _steps_left(self, line: Line, batch: int) -> int:
-        """How many equal steps there are: until the next end, or as memory or the line allow."""
-        if self.has_stale:
-            self._drop_stale()
-        steps = self.due[0][0] - len(self.ends)
-        held = self.contexts
-        if held + batch * steps > line.below_tokens:
-            steps = -((held - line.below_tokens) // batch)
-        if self.is_limited:
-            if self.joining and batch < self.most_running:
-                return min(steps, 1)  # a preemption made a place for the next one
-            steps = min(steps, (self.capacity - self.reserved - self.parked - held) // batch)
-        return steps
+    def _most_steps(self) -> int:
+        """Decode steps that there is memory for; one, if a preemption made a place to join."""
+        size = len(self.batch.running)
+        if not size or (self.joining and size < self.most_running):
+            return 1
+        return (self.capacity - self.reserved - self.held) // size
 
     def _prefill(self) -> None:
         tokens = squares = 0
         for _, start, stop in self.pieces:
             tokens += stop - start
             squares += stop * stop - start * start
-        batch = len(self.running) if self.scheduler.mixes else 0
-        if batch:
-            took_ms = self.service.mixed_ms(tokens, squares, batch, self.contexts)
+        batch = self.batch
+        size = len(batch.running) if self.scheduler.mixes else 0
+        if size:
+            took_ms = self.service.mixed_ms(tokens, squares, size, batch.contexts)
         else:
             took_ms = self.service.prefill_ms(tokens, squares)
         took_ms *= self.pace
         self.clock_ms += took_ms
         self.busy_ms += took_ms
-        if batch:
-            self.contexts += batch
-            self.ends.append(self.clock_ms)
+        if size:
+            batch.step(self.clock_ms)
 
     def _end(self) -> None:
         """What the step under way has given is there."""
         self.in_step = False
-        done, due = len(self.ends), self.due
-        while due and due[0][0] <= done:
-            _, ticket, request = heappop(due)
-            if request.ticket == ticket and request in self.running:
-                self._finish(request)
+        for request in self.batch.take_finished():
+            self._over(request, self.clock_ms)
         if self.pieces:
             self._end_prefill()
 
@@ -305,7 +266,8 @@ class Worker:
         self.record.token(request, request.held_ms)
         if request.left:
             request.decoder = self.number
-            self._enter(request)
+            request.worker = self
+            self.batch.enter(request, self.clock_ms)
         else:
             self._over(request, request.held_ms)
 
@@ -325,7 +287,7 @@ class Worker:
         """Whether a prompt fits beside so many others of its step, and leaves room for the next."""
         if not self.is_limited:
             return True
-        running = len(self.running) + others + (self.begun is not None and not others)
+        running = len(self.batch.running) + others + (self.begun is not None and not others)
         need = self.held + self.reserved + request.context + running + 1
         return need <= self.capacity and running < self.most_running
 
@@ -347,51 +309,22 @@ class Worker:
     # The batch
 
     def _join(self) -> None:
-        while self.joining and len(self.running) < self.most_running:
+        while self.joining and len(self.batch.running) < self.most_running:
             request = self.joining.popleft()
             self.reserved -= request.context + 1
-            self._enter(request)
-
-    def _enter(self, request: Request) -> None:
-        self.tickets += 1
-        request.place, request.ticket, request.worker = Place.RUNNING, self.tickets, self
-        request.admitted_ms = self.clock_ms
-        request.first_step = len(self.ends)
-        request.due_step = request.first_step + request.left
-        heappush(self.due, (request.due_step, request.ticket, request))
-        self.running[request] = None
-        self.contexts += request.context
-
-    def _finish(self, request: Request) -> None:
-        del self.running[request]
-        first, due = request.first_step, request.due_step
-        self.contexts -= request.context + due - first
-        self.record.tokens(request, self.track, first, due - 1)
-        request.left = 0
-        self._over(request, self.clock_ms)
+            self.batch.enter(request, self.clock_ms)
 
     def _over(self, request: Request, at_ms: float) -> None:
         request.end("completed", at_ms)
         if self.finished is not None:
             self.finished.append(request)
 
-    def _stop(self, request: Request, now_ms: float) -> None:
-        """A running request leaves before it has all tokens; the step under way goes on."""
-        del self.running[request]
-        self.has_stale = True
-        steps = len(self.ends) - request.first_step
-        self.contexts -= request.context + steps
-        last = len(self.ends) - 1
-        if steps and self.ends[last] > now_ms:
-            last -= 1
-        self.record.tokens(request, self.track, request.first_step, last)
-        request.left -= last + 1 - request.first_step
-
     def _preempt(self) -> None:
         """Recompute the newest of the batch later, as many as it takes to make room."""
-        while self.running and self.held + self.reserved + len(self.running) > self.capacity:
-            request = next(reversed(self.running))
-            self._stop(request, self.clock_ms)
+        running = self.batch.running
+        while running and self.held + self.reserved + len(running) > self.capacity:
+            request = next(reversed(running))
+            self.batch.leave(request, self.clock_ms)
             self.record.wasted.preemptions += 1
             self.record.mark(request, "preempted", self.clock_ms)
             self.record.restart(request, self.clock_ms)
@@ -399,12 +332,6 @@ class Worker:
             self.waiting[request] = None
             self.waiting.move_to_end(request, last=False)
             self.wanted += request.context
-        if self.joining and not self.running:  # their caches are here: let the next ones go on
+        if self.joining and not running:  # their caches are here: let the next ones go on
             self._join()
             self._preempt()
-
-    def _drop_stale(self) -> None:
-        due = self.due
-        while due and (due[0][2].ticket != due[0][1] or due[0][2] not in self.running):
-            heappop(due)
-        self.has_stale = len(due) > len(self.running)
