@@ -35,6 +35,7 @@ class Server:
         self.begun: Job | None = None
         self.parked = self.reserved = 0
         self.in_step = self.gives_tokens = False
+        self.plan = 0
 
     def used(self) -> int:
         return sum(job.held for job in self.batch) + self.parked + self.reserved
@@ -220,15 +221,15 @@ class Plain:
         if moves:
             first = min(moves, key=lambda move: move[0])
             due_ms = self.now_ms + max(0.0, first[0]) * len(moves) / per_ms
-            self.at(due_ms, 0, self.link_due, (source, first, len(moves)))
+            source.plan = next(self.order)
+            self.at(due_ms, 0, self.link_due, (source, first, source.plan))
 
     def link_due(self, planned: tuple[Server, list[Any], int]) -> None:
-        source, first, active = planned
-        moves = self.sending[source]
+        source, first, plan = planned
+        if source.plan != plan:
+            return  # planned anew meanwhile
         self.pass_time(source)
-        if first not in moves or len(moves) != active or first[0] > 1e-3:
-            return  # the link was shared otherwise meanwhile, and planned anew
-        moves.remove(first)
+        self.sending[source].remove(first)
         self.arrived(first[1], source, first[2])
         self.plan_link(source)
 

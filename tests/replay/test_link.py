@@ -17,21 +17,19 @@ from tokengap.replay.request import Request
 sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=8)
 
 
-def request() -> Request:
-    return Request(0, 0.0, 1, 1)
-
-
 @given(sizes, st.integers(1, 10**9))
 def test_transfers_that_start_together_end_as_the_budget_says(
     sizes_bytes: list[int], per_ms: int
 ) -> None:
     link = Link(float(per_ms))
-    started = {id(link.start(request(), size, 5.0)): at for at, size in enumerate(sizes_bytes)}
+    requests = [Request(at, 0.0, 1, 1) for at in range(len(sizes_bytes))]
+    for request, size in zip(requests, sizes_bytes, strict=True):
+        link.start(request, size, 5.0)
     ended_ms = [0.0] * len(sizes_bytes)
     while link.active:
         now_ms = link.next_ms()
-        for transfer in link.take(now_ms):
-            ended_ms[started[id(transfer)]] = now_ms - 5.0
+        for request in link.take(now_ms):
+            ended_ms[request.index] = now_ms - 5.0
     exact_ms = [float(ns / 10**6) for ns in fair_share_ns(sizes_bytes, per_ms * 1000)]
     assert ended_ms == pytest.approx(exact_ms, rel=1e-9)
 
@@ -41,11 +39,12 @@ def test_a_link_that_is_never_idle_carries_all_bytes_at_its_bandwidth(
     sizes_bytes: list[int], data: st.DataObject
 ) -> None:
     link, now_ms, broken_off = Link(1000.0), 0.0, 0.0
-    for size in sizes_bytes:
-        transfer = link.start(request(), size, now_ms)
+    for at, size in enumerate(sizes_bytes):
+        request = Request(at, 0.0, 1, 1)
+        end_bytes = link.start(request, size, now_ms)
         now_ms += data.draw(st.floats(0, 1)) * (link.next_ms() - now_ms)
         if data.draw(st.booleans()) and link.active > 1:
-            broken_off += link.stop(transfer, now_ms)
+            broken_off += link.stop(request, end_bytes, now_ms)
     while link.active:
         now_ms = link.next_ms()
         link.take(now_ms)

@@ -66,30 +66,25 @@ class Batch:
         self.record.tokens(request, self.track, first, due - 1)
         request.left = 0
 
-    def line(self) -> Line:
-        """What a step of this batch takes, by the tokens held."""
+    def _equal_steps(self) -> tuple[Line, int]:
+        """What a step takes, and how many take the same, until the next one has all its tokens."""
+        if self.has_stale:
+            self._drop_stale()
         size, held = len(self.running), self.contexts
         line = self._lines.get(size)
         if line is None or not line.from_tokens <= held < line.below_tokens:
             line = self._lines[size] = self.service.line(size, held)
-        return line
-
-    def equal_steps(self, line: Line) -> int:
-        """How many steps take the same batch and line, until the next one has all its tokens."""
-        if self.has_stale:
-            self._drop_stale()
-        size, held = len(self.running), self.contexts
         steps = self._due[0][0] - len(self.ends)
         if held + size * steps > line.below_tokens:
             steps = -((held - line.below_tokens) // size)
-        return steps
+        return line, steps
 
     def run(self, clock_ms: float, until_ms: float, pace: float, most_steps: int) -> float:
         """Take equal steps, those that begin before a time; when the last one ends."""
-        line = self.line()
+        line, steps = self._equal_steps()
         fixed_ms, token_ms = line.fixed_ms * pace, line.token_ms * pace
         size, held, append = len(self.running), self.contexts, self.ends.append
-        for _ in range(min(self.equal_steps(line), most_steps)):
+        for _ in range(min(steps, most_steps)):
             clock_ms += fixed_ms + token_ms * held
             held += size
             append(clock_ms)
@@ -109,8 +104,8 @@ class Batch:
             self._drop_stale()
         if not self._due or self._due[0][0] <= len(self.ends):
             return 0.0
-        line = self.line()
-        steps = min(self.equal_steps(line), most_steps)
+        line, steps = self._equal_steps()
+        steps = min(steps, most_steps)
         held = steps * self.contexts + len(self.running) * steps * (steps - 1) / 2
         return (line.fixed_ms * steps + line.token_ms * held) * pace
 

@@ -1,7 +1,7 @@
 """All workers of a replay, and a request's way to them, between them, and out again."""
 
 from collections.abc import Callable
-from math import inf
+from math import inf, nan
 
 from tokengap.replay.config import Models, Pool, Pools, service_of
 from tokengap.replay.handover import Handover
@@ -46,7 +46,8 @@ class Cluster:
         self.pools, self.loop, self.record = pools, loop, record
         self.on_finish: Callable[[Request], None] | None = None
         self.is_split = pools.prefill is not None
-        self._armed_ms: dict[Worker, float] = {}
+        bounds = (pool.max_queue for pool in (pools.prefill, pools.decode) if pool is not None)
+        self.is_bounded = any(most is not None for most in bounds)
         self._make_worker = make_worker
         self.workers: list[Worker] = []
         self.prefill: Group | None = None
@@ -82,7 +83,7 @@ class Cluster:
             self.end(request, "rejected", NO_WORKER)
             return
         worker = group.router.choose(group.alive, self.loop.now_ms)
-        if self._is_full(group, worker):
+        if self.is_bounded and self._is_full(group, worker):
             self.end(request, "rejected", "queue_full")
         else:
             self._queue(request, worker)
@@ -141,16 +142,15 @@ class Cluster:
             time_ms = worker.clock_ms
         else:
             time_ms = worker.quiet_until_ms()
-        if time_ms < inf and self._armed_ms.get(worker) != time_ms:
-            self._armed_ms[worker] = time_ms
+        if time_ms < inf and worker.look_ms != time_ms:
+            worker.look_ms = time_ms
             self.loop.at(time_ms, self._look, worker, BOUNDARY)
 
     def _look(self, worker: Worker) -> None:
         """A worker may be between two steps: take what it has, and let it go on."""
-        now_ms = self.loop.now_ms
-        if self._armed_ms.get(worker) != now_ms:
+        if worker.look_ms != self.loop.now_ms:
             return  # armed anew meanwhile
-        del self._armed_ms[worker]
+        worker.look_ms = nan
         self.settle(worker)
         if worker.in_step and self.watches(worker):
             self.arm(worker)

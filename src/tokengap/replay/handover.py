@@ -8,7 +8,7 @@ import random
 from collections import deque
 from typing import TYPE_CHECKING
 
-from tokengap.replay.link import MS_PER_S, Link, Transfer, exposed_bytes
+from tokengap.replay.link import MS_PER_S, Link, exposed_bytes
 from tokengap.replay.request import Place, Request
 from tokengap.replay.worker import Worker
 
@@ -27,10 +27,10 @@ class Handover:
         self.transport = cluster.pools.transport
         self.leaving: dict[Request, None] = {}  # still in the later stages of a pipeline
         self.held: deque[Request] = deque()  # that wait for room
-        self.moving: dict[Request, Transfer | None] = {}  # room is reserved; None: no bytes yet
+        self.moving: dict[Request, float | None] = {}  # room is reserved; None: no bytes yet
         self.failing_share = 0.0
+        self.slows = self.transport.slowdown != 1.0
         self._chance = random.Random(seed)  # noqa: S311 (no secret)
-        self._turns: dict[int, int] = {}
         self.links: dict[int, Link] = {}  # by the prefill worker's number
         if cluster.prefill is not None and self.transport.bandwidth_bytes_per_s is not None:
             per_ms = self.transport.bandwidth_bytes_per_s / MS_PER_S
@@ -103,12 +103,14 @@ class Handover:
             self._arrived(request)
             return
         link = self.links[source.number]
-        prefill_ms = request.held_ms - request.began_ms
-        left_bytes = exposed_bytes(
-            size_bytes, prefill_ms, self.transport.overlap_layers, link.bandwidth_bytes_per_ms
-        )
-        self.moving[request] = link.start(request, left_bytes, now_ms)
-        self._set_pace(request, 1)
+        if self.transport.overlap_layers > 1:
+            size_bytes = exposed_bytes(
+                size_bytes, request.held_ms - request.began_ms, self.transport.overlap_layers,
+                link.bandwidth_bytes_per_ms,
+            )  # fmt: skip
+        self.moving[request] = link.start(request, size_bytes, now_ms)
+        if self.slows:
+            self._set_pace(request, 1)
         self._arm(link)
 
     def _link_bytes(self, request: Request) -> float:
@@ -120,23 +122,24 @@ class Handover:
         return self.transport.kv_bytes_per_token * request.context
 
     def _arm(self, link: Link) -> None:
-        turn = self._turns[id(link)] = self._turns.get(id(link), 0) + 1
-        self.loop.at(link.next_ms(), self._end_transfers, (link, turn))
+        link.turn += 1
+        self.loop.at(link.next_ms(), self._end_transfers, (link, link.turn))
 
     def _end_transfers(self, planned: tuple[Link, int]) -> None:
         link, turn = planned
-        if self._turns[id(link)] != turn:
+        if link.turn != turn:
             return  # the link has changed since
-        for transfer in link.take(self.loop.now_ms):
-            request = transfer.request
-            self._set_pace(request, -1)
+        for request in link.take(self.loop.now_ms):
+            if self.slows:
+                self._set_pace(request, -1)
             if self.failing_share and self._chance.random() < self.failing_share:
                 self.moving[request] = None
                 self._waste(request, 1.0)
                 self._retry(request)
             else:
                 self._arrived(request)
-        self._arm(link)
+        if link.active:
+            self._arm(link)
 
     def _arrived(self, request: Request) -> None:
         now_ms, source, worker = self.loop.now_ms, request.source, request.worker
@@ -149,8 +152,7 @@ class Handover:
         self._free(source, request)
         if worker is not None:
             worker.receive(request, now_ms)
-            if self.cluster.watches(worker):
-                self.cluster.arm(worker)
+            self.cluster.rearm(worker)
 
     def _free(self, source: Worker | None, request: Request) -> None:
         if source is not None:
@@ -159,8 +161,6 @@ class Handover:
                 self.cluster.arm(source)
 
     def _set_pace(self, request: Request, moving: int) -> None:
-        if self.transport.slowdown == 1.0:
-            return
         for worker in (request.source, request.worker):
             if worker is not None:
                 worker.set_pace(self.loop.now_ms, moving=moving)
@@ -207,14 +207,15 @@ class Handover:
 
     def _break_off(self, request: Request) -> None:
         """Stop a transfer, if its bytes move already."""
-        transfer, source = self.moving[request], request.source
-        if transfer is None or source is None:
+        end_bytes, source = self.moving[request], request.source
+        if end_bytes is None or source is None:
             return
         link = self.links[source.number]
-        left_bytes = link.stop(transfer, self.loop.now_ms)
+        left_bytes = link.stop(request, end_bytes, self.loop.now_ms)
         self._waste(request, 1 - left_bytes / self._link_bytes(request))
         self.moving[request] = None
-        self._set_pace(request, -1)
+        if self.slows:
+            self._set_pace(request, -1)
         self._arm(link)
 
     def _waste(self, request: Request, share: float) -> None:
@@ -224,8 +225,8 @@ class Handover:
 
     def fail_moving(self) -> None:
         """Every transfer whose bytes move now fails."""
-        for request, transfer in list(self.moving.items()):
-            if transfer is not None:
+        for request, end_bytes in list(self.moving.items()):
+            if end_bytes is not None:
                 self._break_off(request)
                 self._retry(request)
 

@@ -1,9 +1,8 @@
 """A link that its transfers share fairly: each of n gets 1/n of the bandwidth.
 
 All transfers of a link have been served the same number of bytes since any of them joined. So a
-transfer is over when what each has been served, counted from the link's beginning, reaches what it
-was when it joined plus its size: a heap holds these, and a change of the number of transfers moves
-none of them.
+transfer is over when what each has been served reaches what it was when it joined plus its size: a
+heap holds these sums, and a change of the number of transfers moves none of them.
 """
 
 from dataclasses import dataclass, field
@@ -17,43 +16,36 @@ MS_PER_S: Final = 1000.0
 _DONE_SHARE: Final = 1e-12  # of all bytes served: what adding up leaves over
 
 
-@dataclass(slots=True)
-class Transfer:
-    """A cache on its way."""
-
-    request: Request
-    ends_at_bytes: float
-    """Of what each transfer has been served."""
-    is_off: bool = False
-
-
 @dataclass
 class Link:
-    """Times in ms; the bandwidth may change."""
+    """Times in ms; the bandwidth may change. A transfer is known by its request and its turn."""
 
     bandwidth_bytes_per_ms: float
     now_ms: float = 0.0
     served_bytes: float = 0.0
-    """Each transfer's share since the beginning."""
+    """Each transfer's share since the link was last idle."""
     active: int = 0
-    heap: list[tuple[float, int, Transfer]] = field(default_factory=list)
+    heap: list[tuple[float, int, int, Request]] = field(default_factory=list)
+    """What each is served at its end, the order they came in, and the request with its turn."""
     joined: int = 0
+    turn: int = 0
+    """Raised by whoever plans the next end anew, for whoever finds an earlier plan."""
 
-    def start(self, request: Request, size_bytes: float, now_ms: float) -> Transfer:
-        """Begin to send."""
+    def start(self, request: Request, size_bytes: float, now_ms: float) -> float:
+        """Begin to send; what the transfer has been served when it is over."""
         self._pass(now_ms)
-        transfer = Transfer(request, self.served_bytes + size_bytes)
+        end_bytes = self.served_bytes + size_bytes
         self.joined += 1
         self.active += 1
-        heappush(self.heap, (transfer.ends_at_bytes, self.joined, transfer))
-        return transfer
+        heappush(self.heap, (end_bytes, self.joined, request.turn, request))
+        return end_bytes
 
-    def stop(self, transfer: Transfer, now_ms: float) -> float:
-        """Break off; the bytes that are left."""
+    def stop(self, request: Request, end_bytes: float, now_ms: float) -> float:
+        """Break off what `start` gave; the bytes that are left."""
         self._pass(now_ms)
-        transfer.is_off = True
+        request.turn += 1
         self.active -= 1
-        return max(0.0, transfer.ends_at_bytes - self.served_bytes)
+        return max(0.0, end_bytes - self.served_bytes)
 
     def change(self, bandwidth_bytes_per_ms: float, now_ms: float) -> None:
         """From now on, another bandwidth."""
@@ -62,35 +54,36 @@ class Link:
 
     def next_ms(self) -> float:
         """When the next transfer is over, if nothing changes; infinite without one."""
-        self._drop_off()
-        if not self.heap:
+        if not self.active:
             return inf
-        left_bytes = max(0.0, self.heap[0][0] - self.served_bytes)
+        left_bytes = max(0.0, self._next_end_bytes() - self.served_bytes)
         return self.now_ms + left_bytes * self.active / self.bandwidth_bytes_per_ms
 
-    def take(self, now_ms: float) -> list[Transfer]:
-        """Transfers that are over at a time that `next_ms` gave."""
+    def take(self, now_ms: float) -> list[Request]:
+        """Whose transfers are over at a time that `next_ms` gave."""
         self._pass(now_ms)
-        over: list[Transfer] = []
-        self._drop_off()
-        if self.heap:  # the first one is over: adding up may leave a rest of it
-            self.served_bytes = max(self.served_bytes, self.heap[0][0])
-        slack = self.served_bytes * _DONE_SHARE
-        while self.heap and self.heap[0][0] <= self.served_bytes + slack:
-            over.append(heappop(self.heap)[2])
+        over: list[Request] = []
+        # The first one is over: adding up may leave a rest of it.
+        self.served_bytes = max(self.served_bytes, self._next_end_bytes())
+        until_bytes = self.served_bytes * (1 + _DONE_SHARE)
+        while self.active and self._next_end_bytes() <= until_bytes:
+            over.append(heappop(self.heap)[3])
             self.active -= 1
-            self._drop_off()
         return over
 
     def _pass(self, now_ms: float) -> None:
         if self.active:
             passed_ms = now_ms - self.now_ms
             self.served_bytes += passed_ms * self.bandwidth_bytes_per_ms / self.active
+        else:
+            self.served_bytes = 0.0  # a sum that grew for ever would lose its last digits
         self.now_ms = now_ms
 
-    def _drop_off(self) -> None:
-        while self.heap and self.heap[0][2].is_off:
-            heappop(self.heap)
+    def _next_end_bytes(self) -> float:
+        heap = self.heap
+        while heap[0][3].turn != heap[0][2]:
+            heappop(heap)  # it was broken off
+        return heap[0][0]
 
 
 def exposed_bytes(

@@ -66,6 +66,8 @@ class _Run:
         rows = zip(count(), *(column.tolist() for column in columns), strict=False)
         self.requests = [Request(*row) for row in rows]
         self.arrived = 0
+        limits_ms = (workload.leave_after_ms, pools.deadline_ms, pools.first_token_deadline_ms)
+        self.has_timers = any(limit is not None for limit in limits_ms)
         Breaker(self.cluster, faults)
 
     def outcome(self, to_the_end: bool) -> Outcome:
@@ -108,7 +110,8 @@ class _Run:
 
     def _arrive(self, request: Request) -> None:
         self.arrived += 1
-        self._set_timers(request)
+        if self.has_timers:
+            self._set_timers(request)
         self.cluster.arrive(request)
 
     def _set_timers(self, request: Request) -> None:

@@ -6,7 +6,7 @@ worker to that time first.
 """
 
 from collections import OrderedDict, deque
-from math import inf, nextafter
+from math import inf, nan, nextafter
 from typing import ClassVar, Final
 
 from tokengap.replay.batch import Batch
@@ -58,6 +58,7 @@ class Worker:
         self.stage_free_ms = [0.0] * len(service.later_stages)
         self.handed: list[Request] = []  # prefilled, for the loop to take
         self.finished: list[Request] | None = None  # a list where somebody wants to know
+        self.look_ms = nan  # when the loop looks at it next
         self.transfers = 0  # from or to it
         self.slowness, self.slowdown = 1.0, slowdown  # by a fault, and while bytes move
         self.pace = 1.0  # times that a step takes as long as usual
@@ -104,7 +105,8 @@ class Worker:
 
     def reserve(self, request: Request, now_ms: float) -> None:
         """Keep memory for a cache that will come."""
-        self._wake(now_ms)
+        if self.is_limited:
+            self._wake(now_ms)
         request.worker = self
         self.reserved += request.context + 1
 
@@ -238,8 +240,9 @@ class Worker:
     def _end(self) -> None:
         """What the step under way has given is there."""
         self.in_step = False
-        for request in self.batch.take_finished():
-            self._over(request, self.clock_ms)
+        if self.batch.running:
+            for request in self.batch.take_finished():
+                self._over(request, self.clock_ms)
         if self.pieces:
             self._end_prefill()
 
