@@ -1,0 +1,159 @@
+"""`tokengap replay sweep`: arms of the same resources, judged by the same promises."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import click
+
+from tokengap.cli.handoff.options import count
+from tokengap.cli.handoff.outputs import show, writing
+from tokengap.cli.options import PATHS, declaring, judging, reading, remark
+from tokengap.cli.replay.linked import Linked, linking
+
+_BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "power")
+
+
+@click.command()
+@PATHS
+@click.option(
+    "--hardware",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE.toml",
+    help="Machines: what one takes, and how long its steps are.",
+)
+@click.option("--gpus", type=click.FloatRange(min=0, min_open=True), help="To divide, or:")
+@click.option("--cost", type=click.FloatRange(min=0, min_open=True), help="per hour, or:")
+@click.option("--power", type=click.FloatRange(min=0, min_open=True), help="in watts.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the resources that an arm may leave.",
+)
+@click.option(
+    "--arm",
+    "named",
+    multiple=True,
+    metavar="ARM",
+    help="Only these: 4, 4:chunked=512, 2P+2D, 1P:MACHINE+2D:MACHINE; repeatable.",
+)
+@click.option("--unequal", is_flag=True, help="Arms may take more or less than there is.")
+@click.option(
+    "--budget", "budgets", multiple=True, type=count, metavar="N", help="Of chunked steps."
+)
+@click.option(
+    "--batch", "batches", multiple=True, type=count, metavar="N", help="Most that decode at once."
+)
+@linking
+@click.option("--requests", type=count, metavar="N", help="Only the first ones.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="PER_S",
+    help="Stretch the arrivals to this mean.",
+)
+@click.option("--longest-prompt", type=count, metavar="N", help="Cut prompts to so many tokens.")
+@click.option(
+    "--drawings", type=count, default=20, show_default=True, help="Of the arrivals' intervals."
+)
+@click.option(
+    "--target",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.9,
+    show_default=True,
+    help="Share of good requests at the largest rate.",
+)
+@click.option(
+    "--baseline",
+    metavar="ARM",
+    help="The arm that the log is from: it is replayed first, against the log.",
+)
+@click.option("--quick", is_flag=True, help="No largest rates, and no search for what flips it.")
+@judging
+@writing
+@declaring
+@reading
+def sweep(
+    paths: Sequence[str],
+    linked: Linked,
+    outputs: Mapping[str, Path],
+    *,
+    as_json: bool,
+    limits: Sequence[str],
+    slo: Path | None,
+    **options: Any,
+) -> None:
+    """Compare colocated workers with every split of the same GPUs, cost or power.
+
+    Replays the log's arrivals on each arm, drawn anew 20 times, and judges every request by the
+    limits. Ranks the arms, says what to do and how far that is from another answer.
+    """
+    from tokengap.library.inputs import objectives
+    from tokengap.report.replay.sweep import swept
+
+    asked = _sweep_options(options)
+    judged = objectives(limits, slo)
+    report = _swept(paths, linked, judged, asked, options)
+    show(swept(report), lambda: _page(report), outputs, as_json=as_json)
+
+
+_OWN: Final[tuple[str, ...]] = (
+    "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "requests", "rate",
+    "longest_prompt", "drawings", "target", "baseline", "quick",
+)  # fmt: skip
+
+
+def _sweep_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a sweep; what is left says how logs are read."""
+    return {name: options.pop(name) for name in _OWN}
+
+
+def _swept(
+    paths: Sequence[str], linked: Linked, judged: Any, asked: dict[str, Any], options: Any
+) -> Any:
+    from tokengap.errors import UsageError
+    from tokengap.library import read_catalogue
+    from tokengap.library.inputs import opened
+    from tokengap.replay.sweep.hardware import read_machines
+    from tokengap.report.replay.study import Study, study
+
+    if not judged:
+        raise UsageError("a sweep needs promises to keep: --limit worst_gap=100ms, or --slo FILE")
+    machines = read_machines(asked["hardware"])
+    given = {by: asked[by] for by in _BY if asked[by] is not None}
+    if len(given) != 1:
+        raise UsageError("give what is to be divided: one of --gpus, --cost and --power")
+    ((by, total),) = given.items()
+    wanted = Study(
+        machines=machines,
+        by=by,
+        total=total,
+        transport=linked.transport(),
+        objectives=judged,
+        progress=_progress(),
+        **{name: asked[name] for name in _OWN if name not in (*_BY, "hardware")},
+    )
+    with opened(paths, read_catalogue(), remark, **options) as inputs:
+        return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))
+
+
+def _progress() -> Any:
+    """Counts replays on a terminal, and nowhere else."""
+    if not sys.stderr.isatty():
+        return None
+
+    def told(what: str, done: int, total: int) -> None:
+        end = "\n" if done == total else ""
+        click.echo(f"\r{what}: {done} of {total} replays{end}", err=True, nl=False)
+
+    return told
+
+
+def _page(report: Any) -> Any:
+    from tokengap.report.replay.sweep_page import sweep_page
+
+    return sweep_page(report)

@@ -1,0 +1,126 @@
+"""One arm on one drawing of the arrivals, in numbers that can be sent between processes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tokengap.replay.faults import Fault
+from tokengap.replay.outcome import Outcome
+from tokengap.replay.run import replay
+from tokengap.replay.sweep.arms import Arm
+from tokengap.replay.sweep.score import Score, score
+from tokengap.replay.workload import Floats, Workload
+from tokengap.slo import Objective
+
+MEASURES: Final = ("ttft", "tpot", "worst_gap", "first_gap", "worst_later_gap")
+PERCENTILES: Final = (50, 90, 99)
+_MS_PER_S: Final = 1000.0
+_GROWTH_SHARE: Final = 0.05
+"""Of the arrivals: a queue that keeps more of them does not keep up."""
+_GROWTH_REQUESTS: Final = 32
+"""And so many in all: fewer are the noise of a short log."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What every arm is asked: the same arrivals, promises and faults."""
+
+    workload: Workload
+    objectives: Sequence[Objective]
+    faults: Sequence[Fault] = ()
+
+    def drawn(self, seed: int | None) -> Workload:
+        """Arrivals as they were, or drawn anew from their own intervals: the same for all arms."""
+        return self.workload if seed is None else self.workload.resampled(seed)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of one replay. Percentiles are of completed requests, in ns by measure."""
+
+    score: Score
+    goodput_per_s: float
+    percentiles_ns: Mapping[str, Mapping[int, float]]
+    queue_growth_per_s: Mapping[str, float | None]
+    wasted: Mapping[str, float]
+    transfer_bytes: float
+    spare_share: float
+    """Of all workers' time, weighted by their GPUs, the part in no step."""
+    is_stable: bool
+    queues: Mapping[str, Sequence[float]]
+    """`at_s`, and the requests that each pool holds then."""
+    grows: str | None
+    """The pool whose queue keeps more than 5 % of what arrives, in the second half; None: neither.
+    A log may be too short for a queue to be seen to grow without end; that it grows is seen."""
+
+    @property
+    def keeps_up(self) -> bool:
+        """Neither pool falls behind."""
+        return self.is_stable and self.grows is None
+
+    @property
+    def attainment(self) -> float:
+        """Share of offered requests that kept every promise; 0 of none."""
+        return self.score.good / self.score.offered if self.score.offered else 0.0
+
+
+def trial(arm: Arm, case: Case, seed: int | None, workload: Workload | None = None) -> Trial:
+    """Replay an arm; workload: instead of the case's own, drawn by the seed."""
+    arrivals = case.drawn(seed) if workload is None else workload
+    outcome = replay(arrivals, arm.pools, arm.models, faults=case.faults, seed=seed or 0)
+    judged = score(outcome, case.objectives)
+    span_s = outcome.end_ms / _MS_PER_S
+    growth = outcome.queues.growth_per_s()
+    return Trial(
+        score=judged,
+        goodput_per_s=judged.good / span_s if span_s else 0.0,
+        percentiles_ns=_percentiles(outcome),
+        queue_growth_per_s=growth,
+        wasted=outcome.wasted.as_dict(),
+        transfer_bytes=outcome.transfer_bytes,
+        spare_share=_spare(outcome),
+        is_stable=outcome.is_stable,
+        queues=_queues(outcome),
+        grows=_grows(arrivals, growth),
+    )
+
+
+def _queues(outcome: Outcome) -> dict[str, list[float]]:
+    seen = outcome.queues
+    at_s = [at_ms / _MS_PER_S for at_ms in seen.at_ms]
+    return {"at_s": at_s, "prefill": list(seen.prefill), "decode": list(seen.decode)}
+
+
+def _grows(workload: Workload, growth_per_s: Mapping[str, float | None]) -> str | None:
+    """The pool that falls behind most."""
+    rate_per_s = workload.rate_per_s
+    half_s = workload.span_ms / 2 / _MS_PER_S
+    least = max(_GROWTH_SHARE * rate_per_s, _GROWTH_REQUESTS / half_s if half_s else 0.0)
+    seen = {pool: grows for pool, grows in growth_per_s.items() if grows is not None}
+    most = max(seen, key=lambda pool: seen[pool], default=None)
+    return most if most is not None and rate_per_s and seen[most] > least else None
+
+
+def _percentiles(outcome: Outcome) -> dict[str, dict[int, float]]:
+    completed = np.array([status == "completed" for status in outcome.statuses], bool)
+    found = {}
+    for measure in MEASURES:
+        values: Floats = getattr(outcome.latency, f"{measure}_ns")[completed]
+        values = values[~np.isnan(values)]
+        if len(values):
+            cut = np.percentile(values, PERCENTILES)
+            found[measure] = dict(zip(PERCENTILES, map(float, cut), strict=True))
+    return found
+
+
+def _spare(outcome: Outcome) -> float:
+    pools = outcome.pools
+    shares = outcome.busy_shares()
+    busy = sum(
+        shares[worker.name]
+        * (pools.prefill if worker.hands_over and pools.prefill else pools.decode).tp
+        for worker in outcome.workers
+    )
+    return max(0.0, 1.0 - busy / pools.gpus)

@@ -1,0 +1,124 @@
+"""The baseline replayed as it was, against the log it came from: what the rest is worth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tokengap.replay.outcome import Outcome
+from tokengap.replay.workload import Floats
+
+MEASURES: Final = ("ttft", "tpot", "worst_gap")
+PERCENTILES: Final = (50, 90, 99)
+TOLERANCE_SHARE: Final = 0.2
+"""A percentile is reproduced if it is so near, or as near as a repeated run comes."""
+TOLERANCE_POINTS: Final = 0.08
+"""An attainment is reproduced if it is so near."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What a log shows of completed requests, in any order: known values in ns, by measure."""
+
+    values_ns: Mapping[str, Floats]
+    attainment: float | None
+    """Share of offered requests that are good; None without objectives."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One number of the log beside the replay's.
+
+    error_share: of the logged value; for an attainment, the difference in points. noise_share: that
+    of a repeated run; None without one.
+    """
+
+    name: str
+    logged: float
+    replayed: float
+    error_share: float
+    noise_share: float | None
+    reproduced: bool
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All that was compared."""
+
+    numbers: Sequence[Compared]
+
+    @property
+    def reproduced(self) -> bool:
+        """The model makes its own baseline."""
+        return bool(self.numbers) and all(each.reproduced for each in self.numbers)
+
+    @property
+    def says(self) -> str:
+        """What follows, in a sentence."""
+        missed = [each.name for each in self.numbers if not each.reproduced]
+        if not self.numbers:
+            return "Nothing could be compared: the log has no exact value."
+        if not missed:
+            return "The model reproduces its own baseline; its recommendation stands."
+        return (
+            f"The model does not reproduce its own baseline ({', '.join(missed)}): "
+            "take what follows as a direction, not as numbers."
+        )
+
+
+def validate(
+    logged: Logged,
+    outcome: Outcome,
+    attainment: float | None,
+    repeated: Logged | None = None,
+) -> Validation:
+    """Compare a replay of the log's own arrivals on the log's own resources.
+
+    attainment: of the replay. repeated: another run of the same load, whose distance is noise.
+    """
+    replayed = _of(outcome)
+    again = None if repeated is None else repeated.values_ns
+    numbers = [
+        _compared(measure, percentile, logged.values_ns[measure], replayed[measure], again)
+        for measure in MEASURES
+        for percentile in PERCENTILES
+        if len(logged.values_ns.get(measure, ())) and len(replayed[measure])
+    ]
+    if logged.attainment is not None and attainment is not None:
+        noise = None if repeated is None else repeated.attainment
+        numbers.append(_points(logged.attainment, attainment, noise))
+    return Validation(numbers)
+
+
+def _of(outcome: Outcome) -> dict[str, Floats]:
+    completed = np.array([status == "completed" for status in outcome.statuses], bool)
+    values = {m: getattr(outcome.latency, f"{m}_ns")[completed] for m in MEASURES}
+    return {measure: found[~np.isnan(found)] for measure, found in values.items()}
+
+
+def _compared(
+    measure: str,
+    percentile: int,
+    logged: Floats,
+    replayed: Floats,
+    again: Mapping[str, Floats] | None,
+) -> Compared:
+    seen, made = (float(np.percentile(values, percentile)) for values in (logged, replayed))
+    error = _share(made, seen)
+    noise = None
+    if again is not None and len(again.get(measure, ())):
+        noise = abs(_share(float(np.percentile(again[measure], percentile)), seen))
+    allowed = max(TOLERANCE_SHARE, noise or 0.0)
+    return Compared(f"{measure} p{percentile}", seen, made, error, noise, abs(error) <= allowed)
+
+
+def _share(value: float, of: float) -> float:
+    return (value - of) / of if of else float(value != of)
+
+
+def _points(logged: float, replayed: float, repeated: float | None) -> Compared:
+    noise = None if repeated is None else abs(repeated - logged)
+    error = replayed - logged
+    allowed = max(TOLERANCE_POINTS, noise or 0.0)
+    return Compared("attainment", logged, replayed, error, noise, abs(error) <= allowed)

@@ -1,0 +1,1 @@
+"""Replays as text, JSON, CSV, charts and pages."""

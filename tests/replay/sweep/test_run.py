@@ -1,0 +1,73 @@
+import pytest
+
+from tests.replay.sweep.given import MACHINE, evenly, limit
+from tokengap.errors import UsageError
+from tokengap.replay import Transport, poisson_ms
+from tokengap.replay.sweep import Case, colocated, split, sweep, trial
+from tokengap.replay.sweep.flips import flips
+from tokengap.replay.sweep.recommend import recommend
+
+ARMS = [
+    colocated(2, MACHINE),
+    split((1, MACHINE), (1, MACHINE), Transport(kv_bytes_per_token=1, bandwidth_bytes_per_s=2e3)),
+]
+SEEDS = range(1, 21)
+LOAD = evenly(60, 250.0, output_tokens=30)
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    """Prompts of 100 ms interrupt steps of 10 ms; a cache takes 50 ms to move."""
+    return Case(
+        LOAD.arriving(poisson_ms(60, 4.0, seed=3)), [limit("tpot", 20), limit("worst_gap", 70)]
+    )
+
+
+def test_the_same_arguments_give_the_same_numbers_on_any_number_of_cores(case: Case) -> None:
+    alone, together = (sweep(ARMS, case, SEEDS, workers=workers) for workers in (1, 2))
+    assert [each.trials for each in alone] == [each.trials for each in together]
+    assert [len(each.trials) for each in alone] == [20, 20]
+    assert alone[0].trials[3] == trial(ARMS[0], case, SEEDS[3])
+
+
+def test_separation_pays_where_prompts_interrupt(case: Case) -> None:
+    """A prompt makes a gap of 110 ms beside it; the handoff one of 60 ms, once."""
+    found = sweep(ARMS, case, SEEDS)
+    both, apart = found
+    assert both.interval[1] < apart.attainment == 1
+    assert apart.percentile_ns("first_gap", 99) == pytest.approx(60e6, rel=0.2)
+    assert apart.percentile_ns("worst_later_gap", 99) == pytest.approx(10e6)
+    assert both.attainment_of("tpot") == 1  # the average sees nothing
+    assert recommend(found).advice == "separate"
+    assert apart.mean(lambda each: each.transfer_bytes) == 60 * 100
+
+
+def test_what_flips_it(case: Case) -> None:
+    """A slower link, a longer fixed wait, or the average alone: nothing to separate for."""
+    found = {
+        (flip.knob, flip.setting): flip for flip in flips(sweep(ARMS, case, SEEDS), case, SEEDS)
+    }
+    assert found["bandwidth", "x0.5"].flips  # 100 ms on the link
+    assert not found["bandwidth", "x8"].flips
+    assert found["overhead", "100 ms"].flips
+    assert found["statistic", "tpot"].advice == "stay colocated"
+    assert not found["statistic", "worst_gap"].flips
+
+
+def test_an_arm_that_diverges_is_not_replayed_again() -> None:
+    """Ten prompts of 100 ms a second are what one worker can do; here come twenty."""
+    case = Case(evenly(3000, 50.0), [limit("ttft", 1000)])
+    (found,) = sweep([colocated(1, MACHINE)], case, SEEDS, workers=1)
+    assert len(found.trials) == 1
+    assert not found.is_stable
+
+
+def test_progress_is_told(case: Case) -> None:
+    told: list[tuple[int, int]] = []
+    sweep(ARMS[:1], case, SEEDS, workers=1, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 1), *((done, 19) for done in range(1, 20))]
+
+
+def test_an_interval_needs_twenty_drawings(case: Case) -> None:
+    with pytest.raises(UsageError, match="20 or more"):
+        sweep(ARMS, case, range(19))
