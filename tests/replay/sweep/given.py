@@ -41,6 +41,7 @@ def trial(good: int, offered: int = 100, **changed: object) -> Trial:
         wasted={},
         transfer_bytes=0.0,
         spare_share=0.5,
+        within={},
         is_stable=True,
         queues={"at_s": [], "prefill": [], "decode": []},
         grows=None,

@@ -96,6 +96,12 @@ class Linked:
             retries=self.retries,
         )
 
+    @property
+    def layers(self) -> int | None:
+        """Layers of the model; None if none is given."""
+        cache = self.described.cache()
+        return None if cache is None else cache.layers
+
     def _layers(self, cache: Cache | None) -> int:
         if self.overlap != BY_LAYER:
             return 1

@@ -39,7 +39,7 @@ _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "pow
     "named",
     multiple=True,
     metavar="ARM",
-    help="Only these: 4, 4:chunked=512, 2P+2D, 1P:MACHINE+2D:MACHINE; repeatable.",
+    help="Only these: 4, 4:chunked=512, 2P+2D:link=25GB/s, 1P@MACHINE+2D@MACHINE; repeatable.",
 )
 @click.option("--unequal", is_flag=True, help="Arms may take more or less than there is.")
 @click.option(
@@ -66,6 +66,12 @@ _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "pow
     default=0.9,
     show_default=True,
     help="Share of good requests at the largest rate.",
+)
+@click.option(
+    "--within",
+    multiple=True,
+    metavar="TIME",
+    help="Count worst gaps within this, too; repeatable.",
 )
 @click.option(
     "--baseline",
@@ -103,7 +109,7 @@ def sweep(
 
 _OWN: Final[tuple[str, ...]] = (
     "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "requests", "rate",
-    "longest_prompt", "drawings", "target", "baseline", "quick",
+    "longest_prompt", "drawings", "target", "within", "baseline", "quick",
 )  # fmt: skip
 
 
@@ -120,6 +126,7 @@ def _swept(
     from tokengap.library.inputs import opened
     from tokengap.replay.sweep.hardware import read_machines
     from tokengap.report.replay.study import Study, study
+    from tokengap.units import parse_duration_ns
 
     if not judged:
         raise UsageError("a sweep needs promises to keep: --limit worst_gap=100ms, or --slo FILE")
@@ -133,9 +140,11 @@ def _swept(
         by=by,
         total=total,
         transport=linked.transport(),
+        layers=linked.layers,
+        within_ns=[parse_duration_ns(text) for text in asked["within"]],
         objectives=judged,
         progress=_progress(),
-        **{name: asked[name] for name in _OWN if name not in (*_BY, "hardware")},
+        **{name: asked[name] for name in _OWN if name not in (*_BY, "hardware", "within")},
     )
     with opened(paths, read_catalogue(), remark, **options) as inputs:
         return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))

@@ -1,44 +1,119 @@
-"""Arms as text: `4`, `4:chunked=512`, `2P+2D`, `1P:h100+2D:a100`."""
+"""Arms as text: `4`, `4:chunked=512`, `2P+2D:link=25GB/s:overlap`, `1P@h100+2D@a100:batch=64`."""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tokengap.errors import UsageError
 from tokengap.replay.config import Transport
 from tokengap.replay.scheduler import Chunked
 from tokengap.replay.sweep.arms import Arm, Machine, colocated, split
+from tokengap.units import parse_bandwidth_bytes_per_s
 
-_TOGETHER: Final = re.compile(
-    r"(?P<workers>[0-9]{1,5})(?::(?P<machine>[^:+=]+))?(?::chunked=(?P<budget>[0-9]{1,7}))?"
-)
+_TOGETHER: Final = re.compile(r"(?P<workers>[0-9]{1,5})(?:@(?P<machine>[^@+]+))?")
 _APART: Final = re.compile(
-    r"(?P<senders>[0-9]{1,5})P(?::(?P<sender>[^:+]+))?"
-    r"\+(?P<receivers>[0-9]{1,5})D(?::(?P<receiver>[^:+]+))?"
+    r"(?P<senders>[0-9]{1,5})P(?:@(?P<sender>[^@+]+))?"
+    r"\+(?P<receivers>[0-9]{1,5})D(?:@(?P<receiver>[^@+]+))?"
+)
+_COUNT: Final = re.compile(r"[0-9]{1,7}")
+SYNTAX: Final = (
+    "write 4, 4:chunked=512, 2P+2D:link=25GB/s:overlap or 1P@MACHINE+2D@MACHINE:batch=64"
 )
 
 
-def named_arm(text: str, machines: Sequence[Machine], transport: Transport) -> Arm:
+@dataclass(frozen=True)
+class Ways:
+    """What arms are made of.
+
+    transport: between pools, unless an arm names a link of its own. layers: of the model, where
+    they may be sent one by one; None if it is not known.
+    """
+
+    machines: Sequence[Machine]
+    transport: Transport
+    layers: int | None = None
+
+
+def named_arm(text: str, ways: Ways) -> Arm:
     """Read one arm, of the first machine where none is named. UsageError for anything else."""
-    known = {machine.name: machine for machine in machines}
-    several = len(machines) > 1
-    if found := _APART.fullmatch(text):
-        return split(
-            (int(found["senders"]), _machine(known, found["sender"])),
-            (int(found["receivers"]), _machine(known, found["receiver"])),
-            transport,
-            named=several,
+    head, *said = text.split(":")
+    options = dict(_option(text, each) for each in said)
+    batch = _count(text, options.pop("batch", None))
+    budget = _count(text, options.pop("chunked", None))
+    if found := _APART.fullmatch(head):
+        if budget is not None:
+            raise UsageError(f"arm {text}: a prefill pool takes whole prompts; drop chunked")
+        transport = _transport(text, options, ways)
+        pools = (
+            (int(found["senders"]), _machine(ways, found["sender"])),
+            (int(found["receivers"]), _machine(ways, found["receiver"])),
         )
-    if found := _TOGETHER.fullmatch(text):
-        scheduler = Chunked(int(found["budget"])) if found["budget"] else None
-        machine = _machine(known, found["machine"])
-        return colocated(int(found["workers"]), machine, scheduler, named=several)
-    raise UsageError(f"--arm {text}: write 4, 4:chunked=512, 2P+2D or 1P:MACHINE+2D:MACHINE")
+        several = len(ways.machines) > 1
+        arm = split(*pools, transport, max_running=batch, named=several)
+        return replace(arm, name=arm.name + _suffix(said, ("link", "overlap", "withheld")))
+    if found := _TOGETHER.fullmatch(head):
+        _none_left(text, options)
+        return colocated(
+            int(found["workers"]),
+            _machine(ways, found["machine"]),
+            None if budget is None else Chunked(budget),
+            max_running=batch,
+            named=len(ways.machines) > 1,
+        )
+    raise UsageError(f"arm {text}: {SYNTAX}")
 
 
-def _machine(known: Mapping[str, Machine], name: str | None) -> Machine:
+def _option(text: str, said: str) -> tuple[str, str | None]:
+    name, equals, value = said.partition("=")
+    wants = {"chunked": True, "batch": True, "link": True, "overlap": False, "withheld": False}
+    if wants.get(name) is not bool(equals):
+        raise UsageError(f"arm {text}: {SYNTAX}")
+    return name, value if equals else None
+
+
+def _count(text: str, value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not _COUNT.fullmatch(value):
+        raise UsageError(f"arm {text}: {value!r} is no whole number")
+    return int(value)
+
+
+def _transport(text: str, options: dict[str, str | None], ways: Ways) -> Transport:
+    found = ways.transport
+    if (link := options.pop("link", None)) is not None:
+        rate = None if link == "none" else float(parse_bandwidth_bytes_per_s(link))
+        if rate is not None and not found.kv_bytes_per_token:
+            raise UsageError(f"arm {text}: a link needs the size of a token's cache, of a model")
+        found = replace(found, bandwidth_bytes_per_s=rate)
+    if "overlap" in options:
+        del options["overlap"]
+        if ways.layers is None:
+            raise UsageError(f"arm {text}: overlap needs a model, whose layers are sent one by one")
+        found = replace(found, overlap_layers=ways.layers)
+    if "withheld" in options:
+        del options["withheld"]
+        found = replace(found, withheld=True)
+    _none_left(text, options)
+    return found
+
+
+def _none_left(text: str, options: Mapping[str, str | None]) -> None:
+    if options:
+        raise UsageError(f"arm {text}: {', '.join(options)} is for a split")
+
+
+def _suffix(said: Sequence[str], names: Sequence[str]) -> str:
+    """What tells arms of one shape apart."""
+    kept = [each.replace("=", " ") for each in said if each.partition("=")[0] in names]
+    return "".join(f", {each}" for each in kept)
+
+
+def _machine(ways: Ways, name: str | None) -> Machine:
+    known = {machine.name: machine for machine in ways.machines}
     if name is None:
-        return next(iter(known.values()))
+        return ways.machines[0]
     if name not in known:
-        raise UsageError(f"no machine is called {name!r}; the file has {', '.join(known)}")
+        raise UsageError(f"no machine is called {name!r}; there are {', '.join(known)}")
     return known[name]

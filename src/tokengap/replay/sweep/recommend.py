@@ -72,15 +72,17 @@ def beats(one: Swept, other: Swept) -> bool:
 
 def _why(chosen: Swept, best: Swept, leaders: Sequence[Swept]) -> str:
     said = f"{chosen.arm.name} keeps {_share(chosen)} of requests good"
-    others = [each for each in leaders if each is not chosen]
     if chosen is not best:
-        return (
-            f"{said}; {best.arm.name}, {_share(best)}, is not better beyond the noise of arrivals"
-        )
-    beaten = [f"{each.arm.name} {_share(each)}" for each in others]
-    if not beaten:
-        return f"{said}; no arm of another kind is stable"
-    return f"{said}, more than {' and '.join(beaten)} in nearly all drawings of the arrivals"
+        return f"{said}; {best.arm.name}, {_share(best)}, is not better beyond the noise of arrivals"
+    others = [each for each in leaders if each is not chosen]
+    beaten = [f"{each.arm.name} {_share(each)}" for each in others if beats(chosen, each)]
+    equal = [each.arm.name for each in others if not beats(chosen, each)]
+    parts = [said]
+    if beaten:
+        parts.append(f"more than {' and '.join(beaten)} in nearly all drawings of the arrivals")
+    if equal:
+        parts.append(f"as many as {' and '.join(equal)}, which is more to build")
+    return ", ".join(parts) if others else f"{said}; no arm of another kind is stable"
 
 
 def _share(each: Swept) -> str:

@@ -30,6 +30,8 @@ class Case:
     workload: Workload
     objectives: Sequence[Objective]
     faults: Sequence[Fault] = ()
+    within_ns: Sequence[int] = ()
+    """Limits at which worst gaps are counted beside the promised one."""
 
     def drawn(self, seed: int | None) -> Workload:
         """Arrivals as they were, or drawn anew from their own intervals: the same for all arms."""
@@ -48,6 +50,8 @@ class Trial:
     transfer_bytes: float
     spare_share: float
     """Of all workers' time, weighted by their GPUs, the part in no step."""
+    within: Mapping[int, float]
+    """Share of offered requests that completed with a worst gap within each of `Case.within_ns`."""
     is_stable: bool
     queues: Mapping[str, Sequence[float]]
     """`at_s`, and the requests that each pool holds then."""
@@ -81,6 +85,7 @@ def trial(arm: Arm, case: Case, seed: int | None, workload: Workload | None = No
         wasted=outcome.wasted.as_dict(),
         transfer_bytes=outcome.transfer_bytes,
         spare_share=_spare(outcome),
+        within=_within(outcome, case.within_ns, judged.offered),
         is_stable=outcome.is_stable,
         queues=_queues(outcome),
         grows=_grows(arrivals, growth),
@@ -113,6 +118,15 @@ def _percentiles(outcome: Outcome) -> dict[str, dict[int, float]]:
             cut = np.percentile(values, PERCENTILES)
             found[measure] = dict(zip(PERCENTILES, map(float, cut), strict=True))
     return found
+
+
+def _within(outcome: Outcome, limits_ns: Sequence[int], offered: int) -> dict[int, float]:
+    """A completed request without a gap is within every limit."""
+    completed = np.array([status == "completed" for status in outcome.statuses], bool)
+    worst_ns = np.nan_to_num(outcome.latency.worst_gap_ns[completed])
+    return {
+        limit: float((worst_ns <= limit).sum()) / offered if offered else 0.0 for limit in limits_ns
+    }
 
 
 def _spare(outcome: Outcome) -> float:

@@ -14,7 +14,7 @@ from tokengap.replay.sweep import Arm, Capacity, Case, Machine, Matching, arms, 
 from tokengap.replay.sweep import sweep as run_sweep
 from tokengap.replay.sweep.arms import BUDGETS, By, Choices, refuse_unequal
 from tokengap.replay.sweep.flips import Flip, flips
-from tokengap.replay.sweep.named import named_arm
+from tokengap.replay.sweep.named import Ways, named_arm
 from tokengap.replay.sweep.run import Progress, Swept, in_processes
 from tokengap.replay.sweep.validate import Validation, validate
 from tokengap.report.replay.logged import arrivals, logged
@@ -34,6 +34,8 @@ class Study:
     by: By
     total: float
     transport: Transport
+    layers: int | None
+    """Of the model, where arms may send them one by one."""
     objectives: Sequence[Objective]
     tolerance: float = 0.0
     named: Sequence[str] = ()
@@ -46,6 +48,7 @@ class Study:
     drawings: int = 20
     target: float = 0.9
     baseline: str | None = None
+    within_ns: Sequence[int] = ()
     quick: bool = False
     progress: Told | None = None
 
@@ -53,6 +56,11 @@ class Study:
     def seeds(self) -> range:
         """Of the drawings, the same for every arm."""
         return range(1, self.drawings + 1)
+
+    @property
+    def ways(self) -> Ways:
+        """What named arms are made of."""
+        return Ways(self.machines, self.transport, self.layers)
 
     @property
     def matching(self) -> Matching:
@@ -64,7 +72,7 @@ class Study:
         if not self.named:
             choices = Choices(self.budgets or BUDGETS, self.batches or (None,), self.transport)
             return arms(self.machines, self.matching, choices)
-        found = [named_arm(text, self.machines, self.transport) for text in self.named]
+        found = [named_arm(text, self.ways) for text in self.named]
         if not self.unequal:
             refuse_unequal(found, self.matching)
         return found
@@ -85,7 +93,7 @@ class Study:
 def study(con: duckdb.DuckDBPyConnection, wanted: Study, source: str) -> SweepReport:
     """Replay the log's arrivals on every arm; the connection has the query library bound."""
     log = arrivals(con)
-    case = Case(wanted.workload(log), wanted.objectives)
+    case = Case(wanted.workload(log), wanted.objectives, within_ns=wanted.within_ns)
     ways = wanted.arms()
     validation = None if wanted.baseline is None else _validated(con, wanted, log)
     found = run_sweep(ways, case, wanted.seeds, progress=wanted.told("arms"))
@@ -106,7 +114,7 @@ def _validated(con: duckdb.DuckDBPyConnection, wanted: Study, log: Workload) -> 
     """The log's own arrivals on the arm it is said to be from."""
     if wanted.baseline is None:
         raise UsageError("a validation needs the arm that the log is from")
-    arm = named_arm(wanted.baseline, wanted.machines, wanted.transport)
+    arm = named_arm(wanted.baseline, wanted.ways)
     outcome = replay(log, arm.pools, arm.models)
     judged = score(outcome, wanted.objectives)
     attainment = judged.good / judged.offered if judged.offered else None

@@ -102,6 +102,10 @@ def _arm(report: SweepReport, each: Swept) -> Row:
         "high": high,
         "goodput_per_s": each.mean(lambda trial: trial.goodput_per_s),
         "objectives": [_objective(each, o.statistic) for o in report.case.objectives],
+        "within": [
+            {"limit_ns": limit, "attainment": _within(each, limit)}
+            for limit in report.case.within_ns
+        ],
         "hidden_stalls": sum(trial.score.hidden for trial in each.trials),
         "percentiles_ns": {
             measure: {f"p{p}": each.percentile_ns(measure, p) for p in (50, 90, 99)}
@@ -200,7 +204,8 @@ def flip_lines(report: SweepReport) -> Iterator[str]:
 def kept_columns(report: SweepReport) -> tuple[str, ...]:
     """Columns of `kept_rows`."""
     by = (NAMES[o.statistic] for o in report.case.objectives)
-    return ("arm", "good", "over drawings", *by, "goodput", "largest rate", "idle", "note")
+    within = (f"gaps ≤ {format_duration(limit)}" for limit in report.case.within_ns)
+    return ("arm", "good", "over drawings", *by, *within, "goodput", "largest rate", "idle", "note")
 
 
 def kept_rows(report: SweepReport) -> Iterator[tuple[str, ...]]:
@@ -212,6 +217,7 @@ def kept_rows(report: SweepReport) -> Iterator[tuple[str, ...]]:
             format_share(each.attainment),
             f"{format_share(low)} to {format_share(high)}",
             *(_maybe_share(each.attainment_of(o.statistic)) for o in report.case.objectives),
+            *(_maybe_share(_within(each, limit)) for limit in report.case.within_ns),
             _rate(each.mean(lambda trial: trial.goodput_per_s)),
             _largest(_capacity(report, each.arm)),
             _maybe_share(each.mean(lambda trial: trial.spare_share)),
@@ -249,6 +255,10 @@ def _notes(each: Swept) -> Iterator[str]:
 
 def _time(ns: float | None) -> str:
     return "-" if ns is None else format_duration(ns)
+
+
+def _within(each: Swept, limit_ns: int) -> float | None:
+    return each.mean(lambda trial: trial.within[limit_ns])
 
 
 def _rate(per_s: float | None) -> str:
