@@ -56,12 +56,13 @@ def audit(
         found = judge(inputs.con, asked)
         write_outputs(outputs, inputs.con, found)
     if not outputs.takes_stdout:
-        _print(found, as_json=as_json, all_stalls=all_stalls)
+        print_audit(found, as_json=as_json, all_stalls=all_stalls)
     if _holds(found, fail_on):
         raise SystemExit(EXIT_CONDITION)
 
 
-def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
+def print_audit(found: Any, *, as_json: bool, all_stalls: bool) -> None:
+    """Print an audit as text, or as JSON."""
     if as_json:
         from tokengap.report.contract import contract_text
 
@@ -69,10 +70,10 @@ def _print(found: Any, *, as_json: bool, all_stalls: bool) -> None:
         return
     from rich.console import Console
 
-    from tokengap.report.text import print_audit
+    from tokengap.report.text import print_audit as print_text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
-    print_audit(found, console, all_stalls=all_stalls)
+    print_text(found, console, all_stalls=all_stalls)
 
 
 def _require_limits(fail_on: Sequence[str], statistics: set[str]) -> None:

@@ -71,14 +71,23 @@ def opened(
         tables = tables_of(loads.loaded, [open_store(path) for path in loads.found.stores])
         if strict:
             require_quality(tables, facts, scratch)
-        con = connect(facts, scratch)
+        with bound(tables, catalogue, facts, scratch, only=only) as con:
+            yield Opened(con, loads)
+
+
+@contextmanager
+def bound(
+    tables: Tables, catalogue: Catalogue, facts: Declared, scratch: Path, *, only: str | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection with the library, or `only` one relation of it, over these tables."""
+    con = connect(facts, scratch)
+    try:
         load(con, catalogue, only)
         bind(con, tables, facts)
         refresh(con, catalogue, only)
-        try:
-            yield Opened(con, loads)
-        finally:
-            con.close()
+        yield con
+    finally:
+        con.close()
 
 
 def keep_in_store(

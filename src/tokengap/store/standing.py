@@ -38,6 +38,8 @@ class LiveLoads:
         way. It replaces a load whose every file it reads too, unchanged or grown at the end.
         KeyCollisionError if a load read some of its files and others that are not given now.
         """
+        if new.load_id in self._loads:
+            return Standing(already=self._loads[new.load_id])
         related = self._related(sources)
         digests = {file.sha256 for file in new.files}
         for old in related:

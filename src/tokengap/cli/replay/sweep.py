@@ -11,6 +11,7 @@ from tokengap.cli.handoff.options import count
 from tokengap.cli.handoff.outputs import show, writing
 from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.replay.linked import Linked, linking
+from tokengap.cli.replay.loaded import Loaded, loading
 
 _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "power")
 
@@ -49,14 +50,7 @@ _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "pow
     "--batch", "batches", multiple=True, type=count, metavar="N", help="Most that decode at once."
 )
 @linking
-@click.option("--requests", type=count, metavar="N", help="Only the first ones.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="PER_S",
-    help="Stretch the arrivals to this mean.",
-)
-@click.option("--longest-prompt", type=count, metavar="N", help="Cut prompts to so many tokens.")
+@loading
 @click.option(
     "--drawings", type=count, default=20, show_default=True, help="Of the arrivals' intervals."
 )
@@ -86,6 +80,7 @@ _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "pow
 def sweep(
     paths: Sequence[str],
     linked: Linked,
+    loaded: Loaded,
     outputs: Mapping[str, Path],
     *,
     as_json: bool,
@@ -103,13 +98,13 @@ def sweep(
 
     asked = _sweep_options(options)
     judged = objectives(limits, slo)
-    report = _swept(paths, linked, judged, asked, options)
+    report = _swept(paths, linked, loaded, judged, asked, options)
     show(swept(report), lambda: _page(report), outputs, as_json=as_json)
 
 
 _OWN: Final[tuple[str, ...]] = (
-    "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "requests", "rate",
-    "longest_prompt", "drawings", "target", "within", "baseline", "quick",
+    "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "drawings", "target",
+    "within", "baseline", "quick",
 )  # fmt: skip
 
 
@@ -119,7 +114,12 @@ def _sweep_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _swept(
-    paths: Sequence[str], linked: Linked, judged: Any, asked: dict[str, Any], options: Any
+    paths: Sequence[str],
+    linked: Linked,
+    loaded: Loaded,
+    judged: Any,
+    asked: dict[str, Any],
+    options: Any,
 ) -> Any:
     from tokengap.errors import UsageError
     from tokengap.library import read_catalogue
@@ -141,6 +141,8 @@ def _swept(
         total=total,
         transport=linked.transport(),
         layers=linked.layers,
+        load=loaded.load(),
+        faults=loaded.faults(),
         within_ns=[parse_duration_ns(text) for text in asked["within"]],
         objectives=judged,
         progress=_progress(),

@@ -73,7 +73,9 @@ def beats(one: Swept, other: Swept) -> bool:
 def _why(chosen: Swept, best: Swept, leaders: Sequence[Swept]) -> str:
     said = f"{chosen.arm.name} keeps {_share(chosen)} of requests good"
     if chosen is not best:
-        return f"{said}; {best.arm.name}, {_share(best)}, is not better beyond the noise of arrivals"
+        return (
+            f"{said}; {best.arm.name}, {_share(best)}, is not better beyond the noise of arrivals"
+        )
     others = [each for each in leaders if each is not chosen]
     beaten = [f"{each.arm.name} {_share(each)}" for each in others if beats(chosen, each)]
     equal = [each.arm.name for each in others if not beats(chosen, each)]

@@ -1,15 +1,15 @@
 """A sweep as it is asked for: from a log to what was found."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 import duckdb
-import numpy as np
 
 from tokengap.errors import UsageError
-from tokengap.replay import Transport, Workload, replay
+from tokengap.replay import Fault, Transport, Workload, replay
+from tokengap.replay.load import Load
 from tokengap.replay.sweep import Arm, Capacity, Case, Machine, Matching, arms, largest_rate, score
 from tokengap.replay.sweep import sweep as run_sweep
 from tokengap.replay.sweep.arms import BUDGETS, By, Choices, refuse_unequal
@@ -42,12 +42,11 @@ class Study:
     unequal: bool = False
     budgets: Sequence[int] = ()
     batches: Sequence[int] = ()
-    requests: int | None = None
-    rate: float | None = None
-    longest_prompt: int | None = None
+    load: Load = field(default_factory=Load)
     drawings: int = 20
     target: float = 0.9
     baseline: str | None = None
+    faults: Sequence[Fault] = ()
     within_ns: Sequence[int] = ()
     quick: bool = False
     progress: Told | None = None
@@ -77,14 +76,6 @@ class Study:
             refuse_unequal(found, self.matching)
         return found
 
-    def workload(self, log: Workload) -> Workload:
-        """The log's requests as they are wanted."""
-        wanted = log if self.requests is None else log.first(self.requests)
-        if self.longest_prompt is not None:
-            cut = np.minimum(wanted.prompt_tokens, self.longest_prompt)
-            wanted = replace(wanted, prompt_tokens=cut)
-        return wanted if self.rate is None else wanted.at_rate(self.rate)
-
     def told(self, what: str) -> Progress | None:
         """The progress of one part."""
         return None if self.progress is None else partial(self.progress, what)
@@ -93,7 +84,8 @@ class Study:
 def study(con: duckdb.DuckDBPyConnection, wanted: Study, source: str) -> SweepReport:
     """Replay the log's arrivals on every arm; the connection has the query library bound."""
     log = arrivals(con)
-    case = Case(wanted.workload(log), wanted.objectives, within_ns=wanted.within_ns)
+    load = wanted.load.of(log)
+    case = Case(load, wanted.objectives, wanted.faults, within_ns=wanted.within_ns)
     ways = wanted.arms()
     validation = None if wanted.baseline is None else _validated(con, wanted, log)
     found = run_sweep(ways, case, wanted.seeds, progress=wanted.told("arms"))
