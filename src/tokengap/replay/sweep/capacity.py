@@ -68,13 +68,12 @@ def _bracket(keeps: Callable[[float], bool]) -> tuple[float, float | None] | Non
 
 
 def _keeps(arm: Arm, case: Case, target: float, seeds: Sequence[int], factor: float) -> bool:
-    offered = good = 0
+    offered = good = behind = 0
     for seed in seeds:
         arrivals = case.drawn(seed)
         faster = arrivals.at_rate(arrivals.rate_per_s * factor)
         found = trial(arm, replace(case, workload=faster), seed, faster)
-        if not found.keeps_up:
-            return False
+        behind += not found.keeps_up
         offered += found.score.offered
         good += found.score.good
-    return good >= target * offered
+    return good >= target * offered and 2 * behind <= len(seeds)

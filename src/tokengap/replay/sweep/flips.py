@@ -14,8 +14,8 @@ from tokengap.replay.config import Transport
 from tokengap.replay.service import Mixed
 from tokengap.replay.sweep.arms import Arm
 from tokengap.replay.sweep.recommend import Recommendation, recommend
-from tokengap.replay.sweep.run import Progress, Swept, run_all
-from tokengap.replay.sweep.trial import Case
+from tokengap.replay.sweep.run import Progress, Swept, in_processes
+from tokengap.replay.sweep.trial import Case, whole_trial
 from tokengap.replay.workload import Workload
 
 FACTORS: Final = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
@@ -56,7 +56,7 @@ def flips(
     tasks = [
         (*change(arm, case), seed) for _, _, change in changes for arm in leaders for seed in few
     ]
-    trials = iter(run_all(tasks, workers, progress))
+    trials = iter(in_processes(whole_trial, tasks, workers, progress))
     now = recommend([each for each in found if each.arm in leaders])
     made = []
     for knob, setting, _ in changes:

@@ -17,10 +17,12 @@ from tokengap.slo import Objective
 MEASURES: Final = ("ttft", "tpot", "worst_gap", "first_gap", "worst_later_gap")
 PERCENTILES: Final = (50, 90, 99)
 _MS_PER_S: Final = 1000.0
-_GROWTH_SHARE: Final = 0.05
-"""Of the arrivals: a queue that keeps more of them does not keep up."""
-_GROWTH_REQUESTS: Final = 32
-"""And so many in all: fewer are the noise of a short log."""
+_GROWTH_RATIO: Final = 2.0
+"""Waits of the last quarter against those of the second: a queue that grows steadily makes 2.3."""
+_GROWTH_SHARE: Final = 0.01
+"""Of the time between the two quarters, which waits must have grown by: less is a burst."""
+_QUARTERS: Final = 4
+_LEAST: Final = 16  # requests of a quarter
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Trial:
     queues: Mapping[str, Sequence[float]]
     """`at_s`, and the requests that each pool holds then."""
     grows: str | None
-    """The pool whose queue keeps more than 5 % of what arrives, in the second half; None: neither.
-    A log may be too short for a queue to be seen to grow without end; that it grows is seen."""
+    """The pool that falls behind: later requests wait twice as long as earlier ones for their first
+    token (prefill), or for each further one (decode). None: neither. A log may be too short for a
+    queue to be seen to grow without end."""
 
     @property
     def keeps_up(self) -> bool:
@@ -70,25 +73,42 @@ class Trial:
         return self.score.good / self.score.offered if self.score.offered else 0.0
 
 
-def trial(arm: Arm, case: Case, seed: int | None, workload: Workload | None = None) -> Trial:
-    """Replay an arm; workload: instead of the case's own, drawn by the seed."""
+def trial(
+    arm: Arm,
+    case: Case,
+    seed: int | None,
+    workload: Workload | None = None,
+    *,
+    to_the_end: bool = False,
+) -> Trial:
+    """Replay an arm.
+
+    workload: instead of the case's own, drawn by the seed. to_the_end: even if a queue seems to
+    grow without end.
+    """
     arrivals = case.drawn(seed) if workload is None else workload
-    outcome = replay(arrivals, arm.pools, arm.models, faults=case.faults, seed=seed or 0)
+    outcome = replay(
+        arrivals,
+        arm.pools,
+        arm.models,
+        faults=case.faults,
+        seed=seed or 0,
+        to_the_end=to_the_end,
+    )
     judged = score(outcome, case.objectives)
     span_s = outcome.end_ms / _MS_PER_S
-    growth = outcome.queues.growth_per_s()
     return Trial(
         score=judged,
         goodput_per_s=judged.good / span_s if span_s else 0.0,
         percentiles_ns=_percentiles(outcome),
-        queue_growth_per_s=growth,
+        queue_growth_per_s=outcome.queues.growth_per_s(),
         wasted=outcome.wasted.as_dict(),
         transfer_bytes=outcome.transfer_bytes,
         spare_share=_spare(outcome),
         within=_within(outcome, case.within_ns, judged.offered),
         is_stable=outcome.is_stable,
         queues=_queues(outcome),
-        grows=_grows(arrivals, growth),
+        grows=_grows(outcome),
     )
 
 
@@ -98,14 +118,31 @@ def _queues(outcome: Outcome) -> dict[str, list[float]]:
     return {"at_s": at_s, "prefill": list(seen.prefill), "decode": list(seen.decode)}
 
 
-def _grows(workload: Workload, growth_per_s: Mapping[str, float | None]) -> str | None:
-    """The pool that falls behind most."""
-    rate_per_s = workload.rate_per_s
-    half_s = workload.span_ms / 2 / _MS_PER_S
-    least = max(_GROWTH_SHARE * rate_per_s, _GROWTH_REQUESTS / half_s if half_s else 0.0)
-    seen = {pool: grows for pool, grows in growth_per_s.items() if grows is not None}
-    most = max(seen, key=lambda pool: seen[pool], default=None)
-    return most if most is not None and rate_per_s and seen[most] > least else None
+def whole_trial(arm: Arm, case: Case, seed: int) -> Trial:
+    """A trial of the case's own load, to its end."""
+    return trial(arm, case, seed, to_the_end=True)
+
+
+def _grows(outcome: Outcome) -> str | None:
+    latency, arrival_ns = outcome.latency, outcome.arrival_ns
+    if len(outcome) < _QUARTERS * _LEAST:
+        return None
+    for pool, waits_ns in (("prefill", latency.ttft_ns), ("decode", latency.tpot_ns)):
+        times = 1 if pool == "prefill" else np.maximum(outcome.tokens - 1, 1)
+        quarters = np.array_split(waits_ns, _QUARTERS), np.array_split(waits_ns * times, _QUARTERS)
+        (_, early, _, late), (_, before, _, after) = ([*map(_median, part)] for part in quarters)
+        _, began, _, ended = (
+            float(np.median(part)) for part in np.array_split(arrival_ns, _QUARTERS)
+        )
+        if late > _GROWTH_RATIO * early and after - before > _GROWTH_SHARE * (ended - began):
+            return pool
+    return None
+
+
+def _median(waits_ns: Floats) -> float:
+    """Of those that are known."""
+    known = waits_ns[~np.isnan(waits_ns)]
+    return float(np.median(known)) if len(known) else 0.0
 
 
 def _percentiles(outcome: Outcome) -> dict[str, dict[int, float]]:
