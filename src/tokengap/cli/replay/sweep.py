@@ -72,6 +72,7 @@ _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "pow
     metavar="ARM",
     help="The arm that the log is from: it is replayed first, against the log.",
 )
+@click.option("--repeat", metavar="LOG", help="Another run of the baseline: the noise.")
 @click.option("--quick", is_flag=True, help="No largest rates, and no search for what flips it.")
 @judging
 @writing
@@ -104,7 +105,7 @@ def sweep(
 
 _OWN: Final[tuple[str, ...]] = (
     "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "drawings", "target",
-    "within", "baseline", "quick",
+    "within", "baseline", "repeat", "quick",
 )  # fmt: skip
 
 
@@ -145,11 +146,26 @@ def _swept(
         faults=loaded.faults(),
         within_ns=[parse_duration_ns(text) for text in asked["within"]],
         objectives=judged,
+        repeated=_repeated(asked["repeat"], judged, options),
         progress=_progress(),
-        **{name: asked[name] for name in _OWN if name not in (*_BY, "hardware", "within")},
+        **{
+            name: asked[name] for name in _OWN if name not in (*_BY, "hardware", "within", "repeat")
+        },
     )
     with opened(paths, read_catalogue(), remark, **options) as inputs:
         return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))
+
+
+def _repeated(path: str | None, judged: Any, options: Any) -> Any:
+    """What another run of the baseline showed; None without one."""
+    if path is None:
+        return None
+    from tokengap.library import read_catalogue
+    from tokengap.library.inputs import opened
+    from tokengap.report.replay.logged import logged
+
+    with opened([path], read_catalogue(), remark, **options) as inputs:
+        return logged(inputs.con, judged)
 
 
 def _progress() -> Any:

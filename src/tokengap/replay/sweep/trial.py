@@ -17,12 +17,12 @@ from tokengap.slo import Objective
 MEASURES: Final = ("ttft", "tpot", "worst_gap", "first_gap", "worst_later_gap")
 PERCENTILES: Final = (50, 90, 99)
 _MS_PER_S: Final = 1000.0
-_GROWTH_RATIO: Final = 2.0
-"""Waits of the last quarter against those of the second: a queue that grows steadily makes 2.3."""
-_GROWTH_SHARE: Final = 0.01
-"""Of the time between the two quarters, which waits must have grown by: less is a burst."""
-_QUARTERS: Final = 4
-_LEAST: Final = 16  # requests of a quarter
+_GROWTH_RATIO: Final = 3.0
+"""Waits of the last third against those of the first: a queue that grows from nothing makes 5."""
+_GROWTH_SHARE: Final = 0.02
+"""Of the time between the two, which waits must have grown by: less is a burst."""
+_THIRDS: Final = 3
+_LEAST: Final = 16  # requests of a third
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,10 @@ class Trial:
     queues: Mapping[str, Sequence[float]]
     """`at_s`, and the requests that each pool holds then."""
     grows: str | None
-    """The pool that falls behind: later requests wait twice as long as earlier ones for their first
-    token (prefill), or for each further one (decode). None: neither. A log may be too short for a
-    queue to be seen to grow without end."""
+    """The pool that falls behind: the last requests wait three times as long as the first ones
+    for their first token (prefill), or for each further one (decode). None: neither. A log may be
+    too short for a queue to be seen to grow without end.
+    """
 
     @property
     def keeps_up(self) -> bool:
@@ -124,19 +125,25 @@ def whole_trial(arm: Arm, case: Case, seed: int) -> Trial:
 
 
 def _grows(outcome: Outcome) -> str | None:
-    latency, arrival_ns = outcome.latency, outcome.arrival_ns
-    if len(outcome) < _QUARTERS * _LEAST:
+    if len(outcome) < _THIRDS * _LEAST:
         return None
-    for pool, waits_ns in (("prefill", latency.ttft_ns), ("decode", latency.tpot_ns)):
-        times = 1 if pool == "prefill" else np.maximum(outcome.tokens - 1, 1)
-        quarters = np.array_split(waits_ns, _QUARTERS), np.array_split(waits_ns * times, _QUARTERS)
-        (_, early, _, late), (_, before, _, after) = ([*map(_median, part)] for part in quarters)
-        _, began, _, ended = (
-            float(np.median(part)) for part in np.array_split(arrival_ns, _QUARTERS)
-        )
-        if late > _GROWTH_RATIO * early and after - before > _GROWTH_SHARE * (ended - began):
+    began_ns, _, ended_ns = _by_thirds(outcome.arrival_ns.astype(np.float64))
+    least_ns = _GROWTH_SHARE * (ended_ns - began_ns)
+    gaps = np.maximum(outcome.tokens - 1, 1)
+    for pool, waits_ns, times in (
+        ("prefill", outcome.latency.ttft_ns, 1),
+        ("decode", outcome.latency.tpot_ns, gaps),
+    ):
+        early, _, late = _by_thirds(waits_ns)
+        before, _, after = _by_thirds(waits_ns * times)
+        if late > _GROWTH_RATIO * early and after - before > least_ns:
             return pool
     return None
+
+
+def _by_thirds(values: Floats) -> tuple[float, float, float]:
+    first, middle, last = np.array_split(values, _THIRDS)
+    return _median(first), _median(middle), _median(last)
 
 
 def _median(waits_ns: Floats) -> float:

@@ -11,6 +11,7 @@ from tokengap.replay.workload import Floats
 
 MEASURES: Final = ("ttft", "tpot", "worst_gap")
 PERCENTILES: Final = (50, 90, 99)
+CURVE: Final = range(101)
 TOLERANCE_SHARE: Final = 0.2
 """A percentile is reproduced if it is so near, or as near as a repeated run comes."""
 TOLERANCE_POINTS: Final = 0.08
@@ -44,9 +45,13 @@ class Compared:
 
 @dataclass(frozen=True)
 class Validation:
-    """All that was compared."""
+    """All that was compared.
+
+    curves: by measure, the log's and the replay's percentiles from 0 to 100, in ns.
+    """
 
     numbers: Sequence[Compared]
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
     @property
     def reproduced(self) -> bool:
@@ -79,16 +84,24 @@ def validate(
     """
     replayed = _of(outcome)
     again = None if repeated is None else repeated.values_ns
-    numbers = [
-        _compared(measure, percentile, logged.values_ns[measure], replayed[measure], again)
+    pairs = {
+        measure: (logged.values_ns[measure], replayed[measure])
         for measure in MEASURES
-        for percentile in PERCENTILES
         if len(logged.values_ns.get(measure, ())) and len(replayed[measure])
+    }
+    numbers = [
+        _compared(measure, percentile, *pair, again)
+        for measure, pair in pairs.items()
+        for percentile in PERCENTILES
     ]
     if logged.attainment is not None and attainment is not None:
         noise = None if repeated is None else repeated.attainment
         numbers.append(_points(logged.attainment, attainment, noise))
-    return Validation(numbers)
+    return Validation(numbers, {measure: _curves(*pair) for measure, pair in pairs.items()})
+
+
+def _curves(logged: Floats, replayed: Floats) -> tuple[list[float], list[float]]:
+    return np.percentile(logged, CURVE).tolist(), np.percentile(replayed, CURVE).tolist()
 
 
 def _of(outcome: Outcome) -> dict[str, Floats]:

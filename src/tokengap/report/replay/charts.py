@@ -1,6 +1,6 @@
 """Charts of a sweep: promises kept, first token against gaps, and queues over time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
@@ -18,6 +18,7 @@ from tokengap.report.layers import (
     stacked,
 )
 from tokengap.report.theme import CIRCLE, COUNT_LABEL, MS, SHARE_LABEL, SQUARE, Place, domain
+from tokengap.report.words import NAMES
 from tokengap.units import format_share
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ POOLS: Final = {
     "prefill": (Place("prefill", "var(--average)", SQUARE), "wait for a prefill, or are in one"),
     "decode": (Place("decode", "var(--met)", SQUARE), "wait for room to decode, or decode"),
 }
+OVERLAID: Final = {
+    "log": (Place("log", "var(--undecided)", SQUARE), "what was measured"),
+    "replay": (Place("replay", "var(--hidden)", SQUARE), "the same arrivals, by the model"),
+}
+_SPLIT_HEIGHT: Final = 240
 _ROW: Final = 30  # pixels from arm to arm
 _PARETO_HEIGHT: Final = 300
 _QUEUE_HEIGHT: Final = 120
@@ -118,6 +124,92 @@ def pareto(rows: Sequence[Row]) -> Spec:
         *(name.encode(x=x, y=y, text="arm:N") for name in names),
     ]
     return specification(layers, _PARETO_HEIGHT, "TTFT against the share of gaps within limits.")
+
+
+def split_rows(report: "SweepReport") -> Iterator[Row]:
+    """Splits: the share of what they take that prefills, and their goodput."""
+    by = report.matching.by
+    for each in report.ranked:
+        if each.arm.kind == "split":
+            senders, _ = each.arm.sizes
+            share = senders * each.arm.machines[0].takes(by) / each.arm.takes(by)
+            goodput = each.mean(lambda trial: trial.goodput_per_s)
+            yield {"arm": each.arm.name, "prefill_share": share, "goodput_per_s": goodput}
+
+
+def best_together(report: "SweepReport") -> float:
+    """The best goodput of workers that do both; 0 without any."""
+    goodputs = [
+        each.mean(lambda trial: trial.goodput_per_s) or 0.0
+        for each in report.found
+        if each.arm.kind != "split"
+    ]
+    return max(goodputs, default=0.0)
+
+
+def splits(rows: Sequence[Row], together_per_s: float) -> Spec:
+    """Goodput over how much of the resources prefills; colocated workers as a line."""
+    x = alt.X(
+        "prefill_share:Q",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(title="share that prefills", labelExpr=SHARE_LABEL, tickCount=5),
+    )
+    most = max([together_per_s, *(row["goodput_per_s"] or 0.0 for row in rows)])
+    y = alt.Y(
+        "goodput_per_s:Q",
+        scale=alt.Scale(domain=[0, most * 1.15 or 1], nice=False),
+        axis=alt.Axis(title="good requests/s"),
+    )
+    point = over(rows).mark_point(filled=True, size=80, opacity=1, color=KINDS["split"].colour)
+    text = over(rows).mark_text(align="left", baseline="middle", dx=9, **TEXT)
+    both = over([{"goodput_per_s": together_per_s}])
+    line = both.mark_rule(stroke=KINDS["colocated"].colour, strokeDash=[5, 4])
+    named = both.mark_text(
+        text="best colocated arm", align="left", baseline="bottom", dx=8, dy=-4, **TEXT
+    )
+    layers = [
+        line.encode(y=y),
+        named.encode(x=alt.value(0), y=y),
+        point.encode(x=x, y=y),
+        text.encode(x=x, y=y, text="arm:N"),
+    ]
+    return specification(layers, _SPLIT_HEIGHT, "Goodput of each split.")
+
+
+def overlay_rows(curves: Mapping[str, Sequence[Sequence[float]]]) -> Iterator[Row]:
+    """Percentiles of the log and of its replay, by measure."""
+    for measure, pair in curves.items():
+        for whose, values in zip(OVERLAID, pair, strict=True):
+            for percentile, ns in enumerate(values):
+                yield {"measure": measure, "whose": whose, "percentile": percentile, "ns": ns}
+
+
+def overlay(rows: Sequence[Row]) -> Spec:
+    """The share of requests that waited no longer, a plot for each measure."""
+    shown = [row for row in rows if row["ns"] > 0]
+    ends = domain([row["ns"] / MS for row in shown], 0.04, 0.06)
+    channel = in_ms("ms", "no longer than", ends)
+    data = [row | {"ms": row["ns"] / MS, "share": row["percentile"] / 100} for row in shown]
+    panels = [
+        Panel(NAMES[measure], _QUEUE_HEIGHT, _curve(data, measure, alt.X(**channel)))
+        for measure in dict.fromkeys(row["measure"] for row in rows)
+    ]
+    return stacked(panels, "The log and its replay, side by side.")
+
+
+def _curve(data: Sequence[Row], measure: str, x: alt.X) -> Draw:
+    own = [row for row in data if row["measure"] == measure]
+    colours = alt.Scale(
+        domain=list(OVERLAID), range=[place.colour for place, _ in OVERLAID.values()]
+    )
+
+    def draw(pixels: list[int]) -> Sequence[Layer]:
+        axis = alt.Axis(title=None, orient="left", tickCount=3, labelExpr=SHARE_LABEL)
+        y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1], range=pixels), axis=axis)
+        line = over(own).mark_line(strokeWidth=2)
+        return [line.encode(x=x, y=y, color=alt.Color("whose:N", scale=colours, legend=None))]
+
+    return draw
 
 
 def queue_rows(report: "SweepReport") -> Iterator[Row]:

@@ -16,7 +16,7 @@ from tokengap.replay.sweep.arms import BUDGETS, By, Choices, refuse_unequal
 from tokengap.replay.sweep.flips import Flip, flips
 from tokengap.replay.sweep.named import Ways, named_arm
 from tokengap.replay.sweep.run import Progress, Swept, in_processes
-from tokengap.replay.sweep.validate import Validation, validate
+from tokengap.replay.sweep.validate import Logged, Validation, validate
 from tokengap.report.replay.logged import arrivals, logged
 from tokengap.report.replay.sweep import SweepReport
 from tokengap.slo import Objective
@@ -46,6 +46,8 @@ class Study:
     drawings: int = 20
     target: float = 0.9
     baseline: str | None = None
+    repeated: Logged | None = None
+    """Another run of the baseline: what differs between the two is noise."""
     faults: Sequence[Fault] = ()
     within_ns: Sequence[int] = ()
     quick: bool = False
@@ -110,7 +112,7 @@ def _validated(con: duckdb.DuckDBPyConnection, wanted: Study, log: Workload) -> 
     outcome = replay(log, arm.pools, arm.models)
     judged = score(outcome, wanted.objectives)
     attainment = judged.good / judged.offered if judged.offered else None
-    return validate(logged(con, wanted.objectives), outcome, attainment)
+    return validate(logged(con, wanted.objectives), outcome, attainment, wanted.repeated)
 
 
 def _capacities(wanted: Study, case: Case, found: Sequence[Swept]) -> dict[str, Capacity]:

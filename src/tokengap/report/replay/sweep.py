@@ -194,11 +194,10 @@ def flip_lines(report: SweepReport) -> Iterator[str]:
     """For each thing that was changed: where it flips, or how far it holds."""
     for knob in dict.fromkeys(flip.knob for flip in report.flips):
         own = [flip for flip in report.flips if flip.knob == knob]
-        flipped = [f"{flip.setting}: {flip.advice}" for flip in own if flip.flips]
-        if flipped:
-            yield f"{knob} {', '.join(flipped)}"
-        else:
-            yield f"{knob}: holds at {', '.join(flip.setting for flip in own)}"
+        flipped = [f"{flip.advice} at {flip.setting}" for flip in own if flip.flips]
+        holds = [flip.setting for flip in own if not flip.flips]
+        kept = [f"holds at {', '.join(holds)}"] if holds else []
+        yield f"{knob}: {'; '.join([*kept, *flipped])}"
 
 
 def kept_columns(report: SweepReport) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ def sweep_page(report: SweepReport) -> Report:
         *_validated(report, scope),
         _waits(report, scope),
         _pareto(report, scope),
+        *_splits(report, scope),
         _queues(report, scope),
         _rankings(report, scope),
         *_flips(report, scope),
@@ -97,11 +98,15 @@ def _kinds(report: SweepReport) -> list[Key]:
 def _validated(report: SweepReport, scope: str) -> Iterator[Section]:
     if report.validation is not None:
         rows = list(validation_rows(report.validation))
+        drawn = list(charts.overlay_rows(report.validation.curves))
         yield Section(
             "validation",
             "The baseline as it was, against its log",
             f"{len(rows)} numbers",
             scope,
+            legend=[Key(place, name, says) for name, (place, says) in charts.OVERLAID.items()],
+            chart=charts.overlay(drawn) if drawn else None,
+            data=drawn,
             table=Table(VALIDATION_COLUMNS, rows, ("", "reproduced")),
             notes=[report.validation.says],
         )
@@ -119,6 +124,19 @@ def _pareto(report: SweepReport, scope: str) -> Section:
         data=rows,
         notes=[] if rows else ["No arm is stable."],
     )
+
+
+def _splits(report: SweepReport, scope: str) -> Iterator[Section]:
+    rows = list(charts.split_rows(report))
+    if len(rows) > 1:
+        yield Section(
+            "replay_splits",
+            "Good requests by how much of it prefills",
+            f"{format_count(len(rows))} splits",
+            scope,
+            chart=charts.splits(rows, charts.best_together(report)),
+            data=rows,
+        )
 
 
 def _queues(report: SweepReport, scope: str) -> Section:
