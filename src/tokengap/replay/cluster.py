@@ -23,6 +23,13 @@ class Group:
         self.workers = workers
         self.router: Router = pool.router()
         self.alive = list(workers)
+        self._is_limited = any(worker.is_limited for worker in workers)
+
+    def able(self, tokens: int, now_ms: float) -> list[Worker]:
+        """Those that have room for a cache."""
+        if not self._is_limited:
+            return self.alive
+        return [worker for worker in self.alive if worker.has_room(tokens, now_ms)]
 
     def set_alive(self, worker: Worker, *, is_alive: bool) -> None:
         """A worker is lost, or back."""

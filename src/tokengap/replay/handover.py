@@ -69,7 +69,7 @@ class Handover:
         now_ms, decode = self.loop.now_ms, self.cluster.decode
         while self.held:
             request = self.held[0]
-            able = [worker for worker in decode.alive if worker.has_room(request.context, now_ms)]
+            able = decode.able(request.context, now_ms)
             if not able:
                 for worker in decode.alive:
                     if not worker.is_blocked:

@@ -27,6 +27,8 @@ class Link:
     active: int = 0
     heap: list[tuple[float, int, int, Request]] = field(default_factory=list)
     """What each is served at its end, the order they came in, and the request with its turn."""
+    broken_off: int = 0
+    """Transfers in the heap that do not go on."""
     joined: int = 0
     turn: int = 0
     """Raised by whoever plans the next end anew, for whoever finds an earlier plan."""
@@ -45,6 +47,7 @@ class Link:
         self._pass(now_ms)
         request.turn += 1
         self.active -= 1
+        self.broken_off += 1
         return max(0.0, end_bytes - self.served_bytes)
 
     def change(self, bandwidth_bytes_per_ms: float, now_ms: float) -> None:
@@ -56,19 +59,24 @@ class Link:
         """When the next transfer is over, if nothing changes; infinite without one."""
         if not self.active:
             return inf
-        left_bytes = max(0.0, self._next_end_bytes() - self.served_bytes)
+        if self.broken_off:
+            self._drop_broken()
+        left_bytes = max(0.0, self.heap[0][0] - self.served_bytes)
         return self.now_ms + left_bytes * self.active / self.bandwidth_bytes_per_ms
 
     def take(self, now_ms: float) -> list[Request]:
         """Whose transfers are over at a time that `next_ms` gave."""
         self._pass(now_ms)
-        over: list[Request] = []
+        heap = self.heap
         # The first one is over: adding up may leave a rest of it.
-        self.served_bytes = max(self.served_bytes, self._next_end_bytes())
+        self.served_bytes = max(self.served_bytes, heap[0][0])
         until_bytes = self.served_bytes * (1 + _DONE_SHARE)
-        while self.active and self._next_end_bytes() <= until_bytes:
-            over.append(heappop(self.heap)[3])
+        over: list[Request] = []
+        while self.active and heap[0][0] <= until_bytes:
+            over.append(heappop(heap)[3])
             self.active -= 1
+            if self.broken_off:
+                self._drop_broken()
         return over
 
     def _pass(self, now_ms: float) -> None:
@@ -79,11 +87,12 @@ class Link:
             self.served_bytes = 0.0  # a sum that grew for ever would lose its last digits
         self.now_ms = now_ms
 
-    def _next_end_bytes(self) -> float:
+    def _drop_broken(self) -> None:
+        """Let the first one be one that goes on."""
         heap = self.heap
-        while heap[0][3].turn != heap[0][2]:
-            heappop(heap)  # it was broken off
-        return heap[0][0]
+        while heap and heap[0][3].turn != heap[0][2]:
+            heappop(heap)
+        self.broken_off = len(heap) - self.active
 
 
 def exposed_bytes(

@@ -78,8 +78,6 @@ class Worker:
 
     def has_room(self, tokens: int, now_ms: float) -> bool:
         """Whether so many tokens can be reserved; whoever is next in the queue comes first."""
-        if not self.is_limited:
-            return True
         self.advance(now_ms)
         first = next(iter(self.waiting)).context if self.waiting else 0
         need = self.held + self.reserved + tokens + 1 + len(self.batch.running) + first
@@ -123,7 +121,8 @@ class Worker:
 
     def release(self, request: Request, now_ms: float) -> None:
         """A cache that was kept for a decode worker is free."""
-        self._wake(now_ms)
+        if self.is_limited:
+            self._wake(now_ms)
         self.parked -= request.context
         request.source = None
 
