@@ -50,7 +50,7 @@ def test_what_is_offered_is_sorted_and_there() -> None:
         (lambda: Pool(10**9), "1 to 10,000 workers"),
         (lambda: Pool(kv_capacity_tokens=0), "kv_capacity_tokens=0: nothing could ever run"),
         (lambda: Pool(max_running=0), "max_running=0"),
-        (lambda: Pool(max_queue=-1), "max_queue=-1"),
+        (lambda: Pool(max_queue=0), "max_queue=0"),
         (lambda: Pools(Pool(), deadline_ms=0), "every client would leave"),
         (lambda: Transport(bandwidth_bytes_per_s=0), "a bandwidth of 0 moves nothing"),
         (lambda: Transport(overhead_ms=-1), "0 or more"),

@@ -119,14 +119,13 @@ class Cluster:
 
     def _is_full(self, group: Group, worker: Worker) -> bool:
         """Whether the queue before the worker is full, or the one before the decode pool."""
-        most = group.pool.max_queue
-        if most is not None:
-            worker.advance(self.loop.now_ms)
-            if len(worker.waiting) >= most > 0 or (not most and worker.requests):
-                return True
-        behind = self.decode.pool.max_queue
-        held = 0 if self.handover is None else len(self.handover.held)
-        return behind is not None and held > 0 and held >= behind
+        most, behind = group.pool.max_queue, self.decode.pool.max_queue
+        worker.advance(self.loop.now_ms)
+        if most is not None and len(worker.waiting) >= most:
+            return True
+        return (
+            behind is not None and self.handover is not None and len(self.handover.held) >= behind
+        )
 
     def _queue(self, request: Request, worker: Worker) -> None:
         worker.queue(request, self.loop.now_ms)

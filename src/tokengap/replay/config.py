@@ -44,12 +44,10 @@ class Pool:
                 f"a pool of {self.workers} workers of {self.tp} ranks: "
                 f"give 1 to {MOST_WORKERS:,} workers, of 1 rank or more"
             )
-        for name in ("kv_capacity_tokens", "memory_bytes", "max_running"):
+        for name in ("kv_capacity_tokens", "memory_bytes", "max_running", "max_queue"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name}={value}: nothing could ever run; give 1 or more, or none")
-        if self.max_queue is not None and self.max_queue < 0:
-            raise UsageError(f"max_queue={self.max_queue}: give 0 or more, or none")
 
     @property
     def gpus(self) -> int:

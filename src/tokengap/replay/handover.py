@@ -6,6 +6,7 @@ bytes move; then it joins the batch, and its source is free. Whoever waits for r
 
 import random
 from collections import deque
+from math import isnan
 from typing import TYPE_CHECKING
 
 from tokengap.replay.link import MS_PER_S, Link, exposed_bytes
@@ -96,7 +97,7 @@ class Handover:
 
     def _send(self, request: Request) -> None:
         now_ms, source = self.loop.now_ms, request.source
-        if request.retries == 0 or request.moving_ms != request.moving_ms:  # NaN: not sent yet
+        if request.retries == 0 or isnan(request.moving_ms):
             request.moving_ms = now_ms
         size_bytes = self._link_bytes(request)
         if source is None or not size_bytes:

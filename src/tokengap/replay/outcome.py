@@ -105,7 +105,7 @@ class Outcome:
     @cached_property
     def end_ms(self) -> float:
         """When the last token came, or the last request was over."""
-        ends_ms = [max(track) for track in self.record.tracks if track]
+        ends_ms = [float(np.frombuffer(track).max()) for track in self.record.tracks if track]
         ended_ms = [r.ended_ms for r in self.requests if r.is_over]
         return max([*ends_ms, *ended_ms], default=0.0)
 

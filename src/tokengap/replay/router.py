@@ -29,7 +29,7 @@ class LeastLoaded:
 
 
 class JoinShortest:
-    """Fewest requests, whatever their length."""
+    """Fewest requests that are there or on their way, whatever their length."""
 
     def choose(self, workers: Sequence["Worker"], now_ms: float) -> "Worker":
         """Advances every worker to see its load."""
@@ -37,7 +37,7 @@ class JoinShortest:
             return workers[0]
         for worker in workers:
             worker.advance(now_ms)
-        return min(workers, key=lambda worker: worker.requests)
+        return min(workers, key=lambda worker: worker.requests + worker.coming)
 
 
 class RoundRobin:

@@ -59,7 +59,8 @@ class Worker:
         self.handed: list[Request] = []  # prefilled, for the loop to take
         self.finished: list[Request] | None = None  # a list where somebody wants to know
         self.look_ms = nan  # when the loop looks at it next
-        self.transfers = 0  # from or to it
+        self.coming = 0  # requests whose cache is on its way
+        self.transfers = 0  # from or to it, of bytes
         self.slowness, self.slowdown = 1.0, slowdown  # by a fault, and while bytes move
         self.pace = 1.0  # times that a step takes as long as usual
 
@@ -106,17 +107,20 @@ class Worker:
         if self.is_limited:
             self._wake(now_ms)
         request.worker = self
+        self.coming += 1
         self.reserved += request.context + 1
 
     def unreserve(self, request: Request, now_ms: float) -> None:
         """It does not come after all."""
         self._wake(now_ms)
+        self.coming -= 1
         self.reserved -= request.context + 1
 
     def receive(self, request: Request, now_ms: float) -> None:
         """Its cache has come: it decodes from the next step on."""
         self._wake(now_ms)
         request.place = Place.JOINING
+        self.coming -= 1
         self.joining.append(request)
 
     def release(self, request: Request, now_ms: float) -> None:
