@@ -16,6 +16,7 @@ from tokengap.replay.stages import Handed, Stage, handed, passes_of, stages_of
 from tokengap.schema import CLOCKS, STREAMS
 
 CLOCK: Final = "replay"
+SOURCE: Final = "replay:0"
 
 _EMPTY: Final = ("ids", "labels", "reported", "quality")
 
@@ -60,7 +61,7 @@ def _facts(outcome: Outcome, trace: str, requests: Sequence[Request]) -> dict[st
     index = [request.index for request in requests]
     return {name: pa.array([value] * len(requests)) for name, value in same.items()} | {
         "request_id": pa.array([str(at) if names is None else names[at] for at in index]),
-        "source": pa.array([f"{CLOCK}:{at}" for at in index]),
+        "source": pa.array([f"{SOURCE}:{at}" for at in index]),
         "status": pa.array([request.status for request in requests]),
         "error_kind": pa.array([request.error for request in requests], pa.string()),
         "prompt_tokens": pa.array([request.prompt_tokens for request in requests]),

@@ -15,11 +15,29 @@ from tokengap.store.sql import literal
 
 _REPLAYED: Final = """
 CREATE OR REPLACE TEMP VIEW _replayed AS
-FROM streams
-SEMI JOIN _judged USING (trace, request_id, attempt, choice, vantage)
-UNION ALL
-FROM streams
-WHERE granularity = 'workload'
+WITH first_attempts AS (
+    SELECT
+        * EXCLUDE (origin, origin_ns),
+        coalesce(vantage, declared_vantage(), 'client') AS seen_at,
+        prompt_tokens > 0 AND coalesce(output_tokens, requested_output_tokens) > 0
+            AND origin_ns IS NOT NULL AS is_usable,
+    FROM streams
+    WHERE attempt = 0 AND choice = 0 AND _in_window(origin_ns, origin_ns)
+),
+
+best AS (
+    SELECT seen_at,
+    FROM first_attempts
+    GROUP BY seen_at
+    ORDER BY
+        count_if(is_usable) DESC,
+        list_position(['client', 'gateway', 'engine'], seen_at)
+    LIMIT 1
+)
+
+SELECT first_attempts.*,
+FROM first_attempts
+SEMI JOIN best USING (seen_at)
 """
 _VALUES: Final = """
 SELECT ttft_ns::DOUBLE AS ttft, tpot_ns::DOUBLE AS tpot, worst_gap_ns::DOUBLE AS worst_gap
@@ -30,9 +48,10 @@ _NAMED: Final = 4  # clocks, in a message
 
 
 def arrivals(con: duckdb.DuckDBPyConnection) -> Workload:
-    """Arrivals and lengths of the judged requests, or of a workload's, which has no answers.
+    """Arrivals and lengths of the window's requests, as the vantage saw them that knows most.
 
-    UsageError for logs on clocks of their own.
+    Retries and further choices of a request are what it was answered with, not what was asked.
+    UsageError for logs on clocks of their own. InputError if there is nothing to replay.
     """
     con.execute(_REPLAYED)
     clocks = rows(con, "SELECT clock, min(trace) AS trace FROM _replayed GROUP BY clock")
@@ -42,9 +61,7 @@ def arrivals(con: duckdb.DuckDBPyConnection) -> Workload:
             f"logs on {len(clocks)} clocks ({named}): a replay is of one load; give one log, or "
             "say --same-clock if they share one"
         )
-    return of_streams(
-        con.sql("SELECT * EXCLUDE (origin, origin_ns) FROM _replayed").to_arrow_table()
-    )
+    return of_streams(con.sql("FROM _replayed").to_arrow_table())
 
 
 def logged(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Logged:
