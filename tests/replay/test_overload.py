@@ -10,8 +10,11 @@ from tests.replay.test_faults import PLAIN
 from tests.replay.test_plain import LARGEST, SERVICE, layouts, schedulers
 from tokengap.replay import (
     Chunked,
+    DecodeFit,
     Pool,
     Pools,
+    PrefillFit,
+    ServiceModel,
     Transport,
     Workload,
     gamma_ms,
@@ -122,3 +125,14 @@ def test_bursts_are_no_overload(burst: np.ndarray) -> None:
     # A prefill of 10 ms and 5 steps of 10 ms for a batch of any size: far from overload.
     workload = Workload(burst, np.full(3000, 10), np.full(3000, 6))
     assert replay(workload, Pools.colocated(), PLAIN).is_stable
+
+
+@pytest.mark.parametrize(
+    "pools", [Pools.colocated(2), Pools.split(), Pools.colocated(max_running=1)]
+)
+def test_steps_that_take_no_time_end_at_once(pools: Pools) -> None:
+    free = ServiceModel(PrefillFit(0, 0), DecodeFit(0, 0, 0))
+    outcome = replay(azure("2.0").first(100), pools, free)
+    assert set(outcome.statuses) == {"completed"}
+    assert outcome.ttft_ns.tolist() == [0] * 100
+    assert np.nanmax(outcome.latency.worst_gap_ns) == 0

@@ -127,12 +127,13 @@ def test_streams_are_a_workload() -> None:
         ([1.0, 0.0], [1, 1], [1, 1], "arrivals fall"),
         ([0.0, np.nan], [1, 1], [1, 1], "finite"),
         ([-1.0, 0.0], [1, 1], [1, 1], "0 ms or more"),
+        ([0.0], [1.5], [1], "tokens are whole numbers"),
         ([0.0], [0], [1], "1 prompt token and 1 output token"),
         ([0.0], [1], [0], "1 prompt token and 1 output token"),
     ],
 )
 def test_no_workload_is_refused(
-    arrival_ms: list[float], prompt: list[int], output: list[int], words: str
+    arrival_ms: list[float], prompt: list[float], output: list[int], words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
         Workload(np.array(arrival_ms), np.array(prompt), np.array(output))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from typing import Final, Literal, Self
 
 import numpy as np
@@ -81,14 +82,18 @@ class Transport:
     """Of a failed transfer, before its request is prefilled again, or fails."""
 
     def __post_init__(self) -> None:
-        if self.bandwidth_bytes_per_s is not None and not self.bandwidth_bytes_per_s > 0:
+        rate = self.bandwidth_bytes_per_s
+        if rate is not None and not rate > 0:
             raise UsageError("a bandwidth of 0 moves nothing; give one above 0, or none")
-        if min(self.kv_bytes_per_token, self.overhead_ms, self.stay_below_tokens, self.retries) < 0:
+        if rate is not None and not self.kv_bytes_per_token:
+            raise UsageError("a bandwidth needs kv_bytes_per_token: how much is to be moved?")
+        sizes = (self.kv_bytes_per_token, self.overhead_ms, self.stay_below_tokens, self.retries)
+        if not all(isfinite(size) and size >= 0 for size in sizes):
             raise UsageError("bytes, overhead, threshold and retries are 0 or more")
-        if not self.busiest_share > 0 or self.overlap_layers < 1 or not self.slowdown >= 1:
-            raise UsageError(
-                "a link carries some of the cache, of 1 layer or more; slowdown is >= 1"
-            )
+        if not self.busiest_share > 0 or self.overlap_layers < 1:
+            raise UsageError("a link carries some of the cache, of 1 layer or more")
+        if not 1 <= self.slowdown < inf:
+            raise UsageError(f"slowdown={self.slowdown}: steps take 1 or more times as long")
 
 
 @dataclass(frozen=True)

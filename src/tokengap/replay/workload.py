@@ -45,6 +45,8 @@ class Workload:
         columns += [] if self.leave_after_ms is None else [self.leave_after_ms]
         if len({len(column) for column in columns}) > 1:
             raise UsageError("a workload's columns differ in length")
+        if not all(np.issubdtype(column.dtype, np.integer) for column in columns[1:3]):
+            raise UsageError("tokens are whole numbers: give integer arrays")
         if not np.isfinite(self.arrival_ms).all() or (self.arrival_ms < 0).any():
             raise UsageError("arrivals and think times are finite, and 0 ms or more")
         if not self.users and (np.diff(self.arrival_ms) < 0).any():
