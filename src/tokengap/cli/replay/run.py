@@ -121,7 +121,7 @@ def _rerun(paths: Sequence[str], linked: Linked, loaded: Loaded, options: dict[s
         _ms(own["deadline"]), _ms(own["first_token_deadline"]), own["max_queue"], own["on_loss"]
     )
     faults = tuple(loaded.faults())
-    with opened(paths, read_catalogue(), remark, only="_in_window", **options) as inputs:
+    with opened(paths, read_catalogue(), remark, only="_judged", **options) as inputs:
         load = loaded.load().of(arrivals(inputs.con))
     return Rerun(own["name"], arm, clients.pools(arm.pools), load, faults, loaded.seed)
 

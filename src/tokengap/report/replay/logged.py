@@ -51,16 +51,16 @@ def arrivals(con: duckdb.DuckDBPyConnection) -> Workload:
     """Arrivals and lengths of the window's requests, as the vantage saw them that knows most.
 
     Retries and further choices of a request are what it was answered with, not what was asked.
-    UsageError for logs on clocks of their own. InputError if there is nothing to replay.
+    UsageError for several logs, each with a load of its own. InputError if there is nothing to replay.
     """
-    con.execute(_REPLAYED)
-    clocks = rows(con, "SELECT clock, min(trace) AS trace FROM _replayed GROUP BY clock")
-    if len(clocks) > 1:
-        named = ", ".join(row["trace"] for row in clocks[:_NAMED])
+    found = rows(con, "SELECT DISTINCT trace FROM streams ORDER BY ALL")
+    traces = [row["trace"] for row in found]
+    if len(traces) > 1:
         raise UsageError(
-            f"logs on {len(clocks)} clocks ({named}): a replay is of one load; give one log, or "
-            "say --same-clock if they share one"
+            f"{len(traces)} logs ({', '.join(traces[:_NAMED])}): a replay is of one load; give one "
+            "log, or name all files one with --trace if they are one run"
         )
+    con.execute(_REPLAYED)
     return of_streams(con.sql("FROM _replayed").to_arrow_table())
 
 
