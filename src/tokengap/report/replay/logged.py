@@ -51,11 +51,10 @@ def arrivals(con: duckdb.DuckDBPyConnection) -> Workload:
     """Arrivals and lengths of the window's requests, as the vantage saw them that knows most.
 
     Retries and further choices of a request are what it was answered with, not what was asked.
-    UsageError for several logs, each with a load of its own. InputError if there is nothing to replay.
+    UsageError for several logs, each a load of its own. InputError if there is nothing to replay.
     """
     found = rows(con, "SELECT DISTINCT trace FROM streams ORDER BY ALL")
-    traces = [row["trace"] for row in found]
-    if len(traces) > 1:
+    if len(traces := [row["trace"] for row in found]) > 1:
         raise UsageError(
             f"{len(traces)} logs ({', '.join(traces[:_NAMED])}): a replay is of one load; give one "
             "log, or name all files one with --trace if they are one run"
