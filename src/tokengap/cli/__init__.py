@@ -11,6 +11,7 @@ from tokengap.errors import EXIT_INTERRUPTED, TokengapError
 
 COMMANDS: Final = {
     "audit": "Judge logs or stores: who met the limits, who stalled, and where.",
+    "baseline": "Measure what separating prefill from decoding could solve here.",
     "ingest": "Load logs into a store and keep them.",
     "handoff": "Work out whether a KV cache fits through a link inside the promises.",
     "replay": "Replay a log on other pools of the same resources.",

@@ -1,6 +1,6 @@
-"""Files that `tokengap audit` writes beside its summary, or instead of it."""
+"""Files that a report is written to beside its summary, or instead of it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from os.path import relpath
@@ -45,6 +45,11 @@ class Outputs:
         return _given(self, _FOLDERS)
 
     @property
+    def asked(self) -> bool:
+        """Anything is to be written."""
+        return bool(self.files or self.folders)
+
+    @property
     def takes_stdout(self) -> bool:
         """Something is printed instead of the summary."""
         return STDOUT in self.files.values()
@@ -52,24 +57,31 @@ class Outputs:
 
 def writing(command: Command) -> Command:
     """Options on files to write, which the command gets together as `outputs`."""
+    return _collecting(command, (*_FILES, *_FOLDERS))
 
+
+def reporting(command: Command) -> Command:
+    """As `writing`, without what only an audit can write."""
+    return _collecting(command, [name for name in (*_FILES, *_FOLDERS) if name != "perfetto"])
+
+
+def _collecting(command: Command, names: Collection[str]) -> Command:
     @wraps(command)
     def collected(**options: Any) -> Any:
-        outputs = Outputs(**{name: options.pop(name) for name in (*_FILES, *_FOLDERS, "force")})
+        outputs = Outputs(**{name: options.pop(name) for name in (*names, "force")})
         return command(**options, outputs=outputs)
 
     made: Command = collected
-    for option in reversed([*_options()]):
+    for option in reversed([*_options(names)]):
         made = option(made)
     return made
 
 
-def _options() -> Iterator[Callable[[Command], Command]]:
+def _options(names: Collection[str]) -> Iterator[Callable[[Command], Command]]:
     path = click.Path(path_type=Path)
-    for name, says in _FILES.items():
-        yield click.option(f"--{name}", type=path, metavar="FILE", help=says)
-    for name, says in _FOLDERS.items():
-        yield click.option(f"--{name}", type=path, metavar="DIR", help=says)
+    for says, metavar in ((_FILES, "FILE"), (_FOLDERS, "DIR")):
+        for name in (name for name in says if name in names):
+            yield click.option(f"--{name}", type=path, metavar=metavar, help=says[name])
     yield click.option("--force", is_flag=True, help="Overwrite what exists.")
 
 
@@ -109,14 +121,18 @@ def _check_folder(path: Path, *, force: bool) -> None:
 
 
 def write_outputs(outputs: Outputs, con: Any, found: Any) -> None:
-    """Write everything asked for; an output that fails is said, and spoils no other."""
+    """Write everything asked for of an audit."""
     if outputs.perfetto is not None:
         _write_perfetto(outputs.perfetto, con, found)
     if not {**outputs.files, **outputs.folders}.keys() - {"perfetto"}:
         return
     from tokengap.report.whole import compose
 
-    report = compose(con, found)
+    write_report(outputs, compose(con, found))
+
+
+def write_report(outputs: Outputs, report: Any) -> None:
+    """Write the report in each form asked for; a chart that fails is said, and spoils no other."""
     if outputs.csv is not None:
         _write_csv(outputs.csv, report)
     drawn = {} if outputs.charts is None else _write_charts(outputs.charts, report)

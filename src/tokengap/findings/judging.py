@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import duckdb
 
 from tokengap.errors import InputError, UsageError
-from tokengap.findings.audit import Audit, audit
+from tokengap.findings.audit import Audit, Row, audit
 from tokengap.slo import Objective
 
 
@@ -14,14 +14,14 @@ def judge(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Au
 
     InputError for files without any answer's times, UsageError for a vantage that nobody had.
     """
-    _require_answers(con)
+    require_answers(con)
     found = audit(con, objectives)
-    _require_judged(found)
+    require_judged(found.vantages)
     return found
 
 
-def _require_answers(con: duckdb.DuckDBPyConnection) -> None:
-    """Workload files have nothing that could be judged, which is not the same as a miss."""
+def require_answers(con: duckdb.DuckDBPyConnection) -> None:
+    """InputError for workload files: nothing could be judged, which is not the same as a miss."""
     told = con.execute("SELECT bool_and(granularity = 'workload') FROM streams").fetchone()
     if told == (True,):
         raise InputError(
@@ -30,7 +30,8 @@ def _require_answers(con: duckdb.DuckDBPyConnection) -> None:
         )
 
 
-def _require_judged(found: Audit) -> None:
-    if found.vantages and not found.judged:
-        seen = ", ".join(row["vantage"] for row in found.vantages)
+def require_judged(vantages: Sequence[Row]) -> None:
+    """UsageError where streams were read, and none at the declared vantage."""
+    if vantages and not any(row["judged"] for row in vantages):
+        seen = ", ".join(row["vantage"] for row in vantages)
         raise UsageError(f"--vantage: no stream was seen there; the logs were stamped at: {seen}")

@@ -25,7 +25,7 @@ TRACES_SHOWN: Final = 4
 def brief(subject: Subject) -> str:
     """The piece of HTML; the connection is not used, so that it may be closed."""
     return template("brief.html.j2").render(
-        traces=trace_names(subject.audit, TRACES_SHOWN),
+        traces=trace_names(subject.audit.traces, TRACES_SHOWN),
         scope=subject.scope,
         banner=banner(subject.audit),
         tables=list(_tables(subject)),

@@ -74,7 +74,7 @@ def _print_places(console: Console, audit: Audit) -> None:
 
 def _title(audit: Audit) -> Text:
     extra = asides(audit.counts)
-    text = Text(trace_names(audit, TRACES_SHOWN), style="bold")
+    text = Text(trace_names(audit.traces, TRACES_SHOWN), style="bold")
     text.append(
         f"\n{boundary(audit)}; {format_count(audit.counts['streams'])} streams; "
         + ", ".join(endings(audit.counts) or ["no requests"])

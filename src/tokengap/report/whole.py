@@ -39,7 +39,7 @@ def compose(con: duckdb.DuckDBPyConnection, audit: Audit) -> Report:
     days = dates(audit) if _on_wall_clocks(con) else None
     return Report(
         kind="audit",
-        title=trace_names(audit, TRACES_SHOWN),
+        title=trace_names(audit.traces, TRACES_SHOWN),
         scope=" · ".join(filter(None, (streams, subject.scope, days))),
         banner=banner(audit),
         sections=sections(subject),

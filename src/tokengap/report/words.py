@@ -1,6 +1,7 @@
 """The words and numbers that the text report and the page share."""
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -137,10 +138,10 @@ def request_name(audit: Audit, row: Row) -> str:
     return plain(f"{trace}{row['request_id']}{attempt}{choice}")
 
 
-def trace_names(audit: Audit, shown: int) -> str:
+def trace_names(traces: Sequence[str], shown: int) -> str:
     """The first traces, and how many more there are."""
-    names = plain(", ".join(audit.traces[:shown]))
-    more = len(audit.traces) - shown
+    names = plain(", ".join(traces[:shown]))
+    more = len(traces) - shown
     return f"{names} and {format_count(more)} more" if more > 0 else names or "nothing"
 
 

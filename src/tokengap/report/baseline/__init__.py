@@ -1,0 +1,1 @@
+"""A baseline for people and for programs."""
