@@ -119,6 +119,11 @@ def baseline(
     )
 
 
+def service_of(con: duckdb.DuckDBPyConnection) -> ServiceFit:
+    """What work costs on the workers of a log, alone; the query library must be loaded."""
+    return fit_service(Prefills(**_columns(con, _PREFILLS)), Decodes(**_columns(con, _DECODES)))
+
+
 _PREFILLS: Final = """
     SELECT
         (end_ns - start_ns)::DOUBLE AS time_ns, computed_tokens::DOUBLE AS tokens,

@@ -13,19 +13,14 @@ from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
+from tokengap.cli.replay.machines import Machines, fitting
 
 _NS_PER_MS: Final = 1e6
 
 
 @click.command()
 @PATHS
-@click.option(
-    "--hardware",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE.toml",
-    help="Machines: what one takes, and how long its steps are.",
-)
+@fitting
 @click.option(
     "--arm",
     "text",
@@ -56,6 +51,7 @@ def run(
     paths: Sequence[str],
     linked: Linked,
     loaded: Loaded,
+    machines: Machines,
     outputs: Outputs,
     *,
     as_json: bool,
@@ -76,7 +72,7 @@ def run(
 
     check_outputs(outputs, as_json=as_json)
     asked = objectives(limits, slo)
-    rerun = _rerun(paths, linked, loaded, options)
+    rerun = _rerun(paths, (linked, loaded, machines), options)
     outcome = rerun.outcome()
     if not outcome.is_stable:
         remark("unstable: a queue grew for as long as requests came")
@@ -102,20 +98,23 @@ def _audit(con: Any, asked: Any, outputs: Outputs, *, as_json: bool) -> None:
 
 
 _OWN: Final = (
-    "hardware", "text", "deadline", "first_token_deadline", "max_queue", "on_loss", "name",
+    "text", "deadline", "first_token_deadline", "max_queue", "on_loss", "name",
 )  # fmt: skip
 
 
-def _rerun(paths: Sequence[str], linked: Linked, loaded: Loaded, options: dict[str, Any]) -> Any:
+def _rerun(
+    paths: Sequence[str], said: tuple[Linked, Loaded, Machines], options: dict[str, Any]
+) -> Any:
     from tokengap.library import read_catalogue
     from tokengap.library.inputs import opened
-    from tokengap.replay.sweep.hardware import read_machines
     from tokengap.replay.sweep.named import Ways, named_arm
     from tokengap.report.replay.logged import arrivals
     from tokengap.report.replay.rerun import Clients, Rerun
 
     own = {name: options.pop(name) for name in _OWN}
-    ways = Ways(read_machines(own["hardware"]), linked.transport(), linked.layers)
+    linked, loaded, machines = said
+    known, _ = machines.known(paths, options)
+    ways = Ways(known, linked.transport(), linked.layers)
     arm = named_arm(own["text"], ways)
     clients = Clients(
         _ms(own["deadline"]), _ms(own["first_token_deadline"]), own["max_queue"], own["on_loss"]

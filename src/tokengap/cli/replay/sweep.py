@@ -12,19 +12,14 @@ from tokengap.cli.handoff.outputs import show, writing
 from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
+from tokengap.cli.replay.machines import Machines, fitting
 
 _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "power")
 
 
 @click.command()
 @PATHS
-@click.option(
-    "--hardware",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE.toml",
-    help="Machines: what one takes, and how long its steps are.",
-)
+@fitting
 @click.option("--gpus", type=click.FloatRange(min=0, min_open=True), help="To divide, or:")
 @click.option("--cost", type=click.FloatRange(min=0, min_open=True), help="per hour, or:")
 @click.option("--power", type=click.FloatRange(min=0, min_open=True), help="in watts.")
@@ -82,6 +77,7 @@ def sweep(
     paths: Sequence[str],
     linked: Linked,
     loaded: Loaded,
+    machines: Machines,
     outputs: Mapping[str, Path],
     *,
     as_json: bool,
@@ -99,12 +95,12 @@ def sweep(
 
     asked = _sweep_options(options)
     judged = objectives(limits, slo)
-    report = _swept(paths, linked, loaded, judged, asked, options)
+    report = _swept(paths, (linked, loaded, machines), judged, asked, options)
     show(swept(report), lambda: _page(report), outputs, as_json=as_json)
 
 
 _OWN: Final[tuple[str, ...]] = (
-    "hardware", *_BY, "tolerance", "named", "unequal", "budgets", "batches", "drawings", "target",
+    *_BY, "tolerance", "named", "unequal", "budgets", "batches", "drawings", "target",
     "within", "baseline", "repeat", "quick",
 )  # fmt: skip
 
@@ -116,8 +112,7 @@ def _sweep_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def _swept(
     paths: Sequence[str],
-    linked: Linked,
-    loaded: Loaded,
+    said: tuple[Linked, Loaded, Machines],
     judged: Any,
     asked: dict[str, Any],
     options: Any,
@@ -125,19 +120,20 @@ def _swept(
     from tokengap.errors import UsageError
     from tokengap.library import read_catalogue
     from tokengap.library.inputs import opened
-    from tokengap.replay.sweep.hardware import read_machines
     from tokengap.report.replay.study import Study, study
     from tokengap.units import parse_duration_ns
 
     if not judged:
         raise UsageError("a sweep needs promises to keep: --limit worst_gap=100ms, or --slo FILE")
-    machines = read_machines(asked["hardware"])
+    linked, loaded, machines = said
     given = {by: asked[by] for by in _BY if asked[by] is not None}
     if len(given) != 1:
         raise UsageError("give what is to be divided: one of --gpus, --cost and --power")
     ((by, total),) = given.items()
+    known, fitted = machines.known(paths, options)
     wanted = Study(
-        machines=machines,
+        machines=known,
+        fitted=fitted,
         by=by,
         total=total,
         transport=linked.transport(),
@@ -148,9 +144,7 @@ def _swept(
         objectives=judged,
         repeated=_repeated(asked["repeat"], judged, options),
         progress=_progress(),
-        **{
-            name: asked[name] for name in _OWN if name not in (*_BY, "hardware", "within", "repeat")
-        },
+        **{name: asked[name] for name in _OWN if name not in (*_BY, "within", "repeat")},
     )
     with opened(paths, read_catalogue(), remark, **options) as inputs:
         return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))

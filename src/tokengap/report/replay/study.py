@@ -17,6 +17,7 @@ from tokengap.replay.sweep.flips import Flip, flips
 from tokengap.replay.sweep.named import Ways, named_arm
 from tokengap.replay.sweep.run import Progress, Swept, in_processes
 from tokengap.replay.sweep.validate import Logged, Validation, validate
+from tokengap.report.replay.fitted import Fitted
 from tokengap.report.replay.logged import arrivals, logged
 from tokengap.report.replay.sweep import SweepReport
 from tokengap.slo import Objective
@@ -46,6 +47,8 @@ class Study:
     drawings: int = 20
     target: float = 0.9
     baseline: str | None = None
+    fitted: Fitted | None = None
+    """Where the one machine is fitted from logs."""
     repeated: Logged | None = None
     """Another run of the baseline: what differs between the two is noise."""
     faults: Sequence[Fault] = ()
@@ -101,6 +104,7 @@ def study(con: duckdb.DuckDBPyConnection, wanted: Study, source: str) -> SweepRe
         validation=validation,
         unequal=wanted.unequal,
         source=source,
+        doubts=() if wanted.fitted is None else tuple(wanted.fitted.doubts(found)),
     )
 
 

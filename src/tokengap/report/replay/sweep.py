@@ -38,6 +38,8 @@ class SweepReport:
     unequal: bool = False
     source: str = ""
     """What the arrivals are from."""
+    doubts: Sequence[str] = ()
+    """What the model does not know, and where arms go beyond what it was fitted on."""
 
     @cached_property
     def ranked(self) -> list[Swept]:
@@ -48,6 +50,18 @@ class SweepReport:
     def recommendation(self) -> Recommendation:
         """Which arm to take."""
         return recommend(self.found)
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """The arm that would be recommended is beyond what its model was fitted on."""
+        arm = self.recommendation.arm
+        return arm is not None and any(line.startswith(f"{arm} is extrap") for line in self.doubts)
+
+    @property
+    def is_supported(self) -> bool:
+        """The recommendation rests on what was seen, by a model that makes its own baseline."""
+        validated = self.validation is None or self.validation.reproduced
+        return validated and not self.is_extrapolated
 
     @property
     def drawings(self) -> int:
@@ -79,7 +93,8 @@ def _record(report: SweepReport) -> dict[str, Any]:
         "target_share": report.target,
         "arms": [_arm(report, each) for each in report.ranked],
         "rankings": rankings(report),
-        "recommendation": asdict(report.recommendation) | {"advice": report.recommendation.advice},
+        "recommendation": asdict(report.recommendation)
+        | {"advice": report.recommendation.advice, "supported": report.is_supported},
         "flips": [asdict(flip) for flip in report.flips],
         "validation": None if report.validation is None else _validation(report.validation),
         "assumptions": assumed(report),
@@ -179,15 +194,19 @@ def assumed(report: SweepReport) -> list[str]:
         "steps take what the model says, without noise",
         f"the fixed cost of a step that prefills and decodes is the {' or '.join(mixed)} of both",
     ]
+    lines += report.doubts
     if report.unequal:
         lines.append("ARMS ARE UNEQUAL: more resources alone may explain what is better")
     return lines
 
 
 def summary(report: SweepReport) -> str:
-    """The recommendation in a sentence."""
+    """The recommendation in a sentence, or that the model cannot carry one."""
     found = report.recommendation
-    return f"{found.advice[0].upper()}{found.advice[1:]}: {found.why}."
+    said = f"{found.advice[0].upper()}{found.advice[1:]}: {found.why}."
+    if report.is_extrapolated:
+        return f"No recommendation, for the model was fitted on less load than this. {said}"
+    return said
 
 
 def flip_lines(report: SweepReport) -> Iterator[str]:
