@@ -10,6 +10,7 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import Final
 
+from tests.replay import equal_gpus
 from tokengap.adapters import ADAPTERS
 from tokengap.cli import COMMANDS
 from tokengap.library import read_catalogue
@@ -44,10 +45,15 @@ def queries() -> str:
     )
 
 
+def four_gpus() -> str:
+    return _table(equal_gpus.HEAD, equal_gpus.rows())
+
+
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "formats": formats,
     "queries": queries,
+    "equal_gpus": four_gpus,
 }
 
 

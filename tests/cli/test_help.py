@@ -11,10 +11,16 @@ import pytest
 
 from tests.cli.running import tokengap
 from tokengap.cli import COMMANDS
-from tokengap.cli.handoff import SUBCOMMANDS
+from tokengap.cli.handoff import SUBCOMMANDS as HANDOFF
+from tokengap.cli.replay import SUBCOMMANDS as REPLAY
 
 GOLDEN = Path(__file__).parent / "golden"
-HELPED = ("tokengap", *COMMANDS, *(f"handoff {name}" for name in SUBCOMMANDS))
+GROUPS = {"handoff": HANDOFF, "replay": REPLAY}
+HELPED = (
+    "tokengap",
+    *COMMANDS,
+    *(f"{group} {name}" for group, names in GROUPS.items() for name in names),
+)
 HEAVY = ("duckdb", "pyarrow", "polars", "numpy", "altair", "vl_convert", "deltalake", "rich")
 
 

@@ -97,12 +97,15 @@ def test_nobody_is_left_to_serve() -> None:
     assert [request.error for request in outcome.requests] == ["no_worker"] * 2
 
 
-def test_a_worker_comes_back_empty() -> None:
+@pytest.mark.parametrize("arrival_ms", [50.0, 38.0])
+def test_a_worker_comes_back_empty(arrival_ms: float) -> None:
     pools = Pools.colocated(1)
-    two = Workload(np.array([0.0, 50.0]), np.array([10, 10]), np.array([9, 1]))
-    outcome = replay(two, pools, PLAIN, faults=[LostWorker("worker-0", 35, 40)])
+    two = Workload(np.array([0.0, arrival_ms]), np.array([10, 10]), np.array([9, 1]))
+    # The step that it dies in would have lasted until 40.
+    outcome = replay(two, pools, PLAIN, faults=[LostWorker("worker-0", 35, 37)])
     assert outcome.statuses == ["failed", "completed"]
-    assert times_ms(outcome, 1) == [60]
+    assert times_ms(outcome, 1) == [arrival_ms + 10]
+    assert outcome.workers[0].busy_ms == 35 + 10
 
 
 def test_a_failed_transfer_is_sent_again_then_made_again_then_given_up() -> None:

@@ -116,3 +116,16 @@ def test_short_prompts_stay_with_the_decode_worker() -> None:
     assert times_ms(outcome, 0) == [4, 14]
     assert outcome.requests[0].prefiller == outcome.requests[0].decoder
     assert outcome.transfer_bytes == 10_000
+
+
+def test_a_withheld_token_takes_the_whole_transfer_into_ttft_as_in_dynosim() -> None:
+    """8,192 tokens of 131,072 bytes at 25 and at 0.25 GB/s, as Dynamo's simulator was run."""
+    one = Workload(np.zeros(1), np.array([8192]), np.array([50]))
+    fast, slow = (
+        replay(one, Pools.split(1, 1, Transport(131_072, rate, withheld=True)), PLAIN)
+        for rate in (25e9, 0.25e9)
+    )
+    # There, the mean TTFT went from 218.247 to 4,470.265 ms, and the largest gap stayed.
+    longer_ms = float(slow.ttft_ns[0] - fast.ttft_ns[0]) / 1e6
+    assert longer_ms == pytest.approx(4470.265 - 218.247, abs=1e-3)
+    assert slow.latency.worst_gap_ns == fast.latency.worst_gap_ns

@@ -1,5 +1,7 @@
 """The replay under DistServe's rules against DistServe's own simulator, request by request."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ NS_PER_MS = 1e6
 OPT13B = parity.model("vllm-tp2", "vllm-tp2")
 
 
+@cache
 def run(arm: str, rate: str) -> Outcome:
     pools, models = parity.split() if arm == "split" else parity.colocated()
     return parity.simulated(azure(rate), pools, models)

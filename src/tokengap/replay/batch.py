@@ -44,7 +44,7 @@ class Batch:
         self.contexts -= request.context + steps
         last = len(self.ends) - 1
         if steps and self.ends[last] > now_ms:
-            last -= 1
+            last -= 1  # the step under way
         self.record.tokens(request, self.track, request.first_step, last)
         request.left -= last + 1 - request.first_step
 

@@ -105,9 +105,9 @@ class Outcome:
     @cached_property
     def end_ms(self) -> float:
         """When the last token came, or the last request was over."""
-        ends_ms = [float(np.frombuffer(track).max()) for track in self.record.tracks if track]
-        ended_ms = [r.ended_ms for r in self.requests if r.is_over]
-        return max([*ends_ms, *ended_ms], default=0.0)
+        last_ns = self._steps_ns[self._intervals.lasts].max(initial=0)
+        ended_ms = (request.ended_ms for request in self.requests if request.is_over)
+        return max(float(last_ns) / NS_PER_MS, max(ended_ms, default=0.0))
 
     def busy_shares(self) -> dict[str, float]:
         """Share of the time until the end that each worker spent in steps, by its name."""

@@ -85,7 +85,7 @@ class Worker:
         return need <= self.capacity
 
     def quiet_until_ms(self) -> float:
-        """Nothing that frees memory happens before; infinite if the worker is idle."""
+        """Nobody ends before, so no memory is freed; infinite if the worker is idle."""
         if not self.in_step:
             return inf
         if self.waiting or self.pieces or self.joining:
@@ -147,7 +147,11 @@ class Worker:
         queued = list(self.waiting)
         for request in lost + queued:
             self._take_out(request, now_ms)
-        self.pieces, self.begun, self.parked, self.in_step = [], None, 0, False
+        self.pieces, self.begun, self.parked = [], None, 0
+        if self.in_step:
+            self.in_step = False
+            self.busy_ms -= self.clock_ms - now_ms
+            self.clock_ms = now_ms
         return lost, queued
 
     def _take_out(self, request: Request, now_ms: float) -> None:
