@@ -59,6 +59,16 @@ def test_the_baseline_is_held_against_its_log(hardware: str) -> None:
     assert "does not reproduce its own baseline" in ran.out.partition("Arms of")[0]
 
 
+def test_faults_and_a_closed_loop(hardware: str, tmp_path: Path) -> None:
+    page = tmp_path / "sweep.html"
+    args = ("--gpus", "4", "--arm", "2", "--arm", "2:chunked=256", "--arrivals", "closed=4,1s")
+    faults = ("--fault", "slow=worker-1@2s..4s*3", "--fault", "slow=worker-0@5s..*2")
+    ran = sweep(hardware, *LOAD, *LIMITS, *args, *faults, "--html", str(page))
+    assert ran.code == 0
+    assert "SlowWorker worker-1, from 2 s to 4 s" in page.read_text()
+    assert "SlowWorker worker-0, from 5 s to the end" in page.read_text()
+
+
 def test_unequal_arms_are_refused_unless_wanted(hardware: str) -> None:
     args = (*LOAD, *LIMITS, "--gpus", "4", "--arm", "1", "--arm", "1P+1D", "--quick")
     refused = sweep(hardware, *args)

@@ -75,3 +75,13 @@ def test_progress_is_told(case: Case) -> None:
 def test_an_interval_needs_twenty_drawings(case: Case) -> None:
     with pytest.raises(UsageError, match="20 or more"):
         sweep(ARMS, case, range(19))
+
+
+def test_users_of_a_closed_loop_think_in_another_order() -> None:
+    closed = Case(LOAD.closed_loop(4, 100.0, seed=1), [limit("ttft", 1000)])
+    drawn = closed.drawn(5)
+    assert drawn.users == 4
+    assert sorted(drawn.arrival_ms) == sorted(closed.workload.arrival_ms)
+    assert (drawn.arrival_ms != closed.workload.arrival_ms).any()
+    (found,) = sweep(ARMS[:1], closed, SEEDS, workers=1)
+    assert found.offered == 20 * 60

@@ -1,7 +1,7 @@
 """One arm on one drawing of the arrivals, in numbers that can be sent between processes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -36,8 +36,16 @@ class Case:
     """Limits at which worst gaps are counted beside the promised one."""
 
     def drawn(self, seed: int | None) -> Workload:
-        """Arrivals as they were, or drawn anew from their own intervals: the same for all arms."""
-        return self.workload if seed is None else self.workload.resampled(seed)
+        """Arrivals as they were, or drawn anew from their own intervals: the same for all arms.
+
+        Of a closed loop, the think times in another order.
+        """
+        if seed is None:
+            return self.workload
+        if self.workload.users:
+            order = np.random.default_rng(seed).permutation(len(self.workload))
+            return replace(self.workload, arrival_ms=self.workload.arrival_ms[order])
+        return self.workload.resampled(seed)
 
 
 @dataclass(frozen=True)

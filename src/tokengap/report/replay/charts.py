@@ -1,6 +1,7 @@
 """Charts of a sweep: promises kept, first token against gaps, and queues over time."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import altair as alt
@@ -43,6 +44,7 @@ _PARETO_HEIGHT: Final = 300
 _QUEUE_HEIGHT: Final = 120
 _COLOURS: Final = alt.Scale(domain=list(KINDS), range=[place.colour for place in KINDS.values()])
 _ROOM: Final = 0.06
+_MS_PER_S: Final = 1000.0
 
 
 def attainment_rows(report: "SweepReport") -> Iterator[Row]:
@@ -225,14 +227,37 @@ def queue_rows(report: "SweepReport") -> Iterator[Row]:
                 yield {"arm": each.arm.name, "pool": pool, "at_s": at_s, "requests": count}
 
 
-def queues(rows: Sequence[Row]) -> Spec:
-    """A plot for each arm."""
-    x = alt.X("at_s:Q", axis=alt.Axis(title="time of the log, s", grid=False))
+def queues(rows: Sequence[Row], faults: Sequence[Row]) -> Spec:
+    """A plot for each arm; over all of them the faults, each with from_s and to_s."""
+    last_s = max(row["at_s"] for row in rows)
+    scale = alt.Scale(domain=[0, last_s], nice=False)
+    x = alt.X("at_s:Q", scale=scale, axis=alt.Axis(title="time of the log, s", grid=False))
     panels = [
         Panel(arm, _QUEUE_HEIGHT, _queue([row for row in rows if row["arm"] == arm], x))
         for arm in dict.fromkeys(row["arm"] for row in rows)
     ]
-    return stacked(panels, "Requests in each pool over time.")
+    return stacked(panels, "Requests in each pool over time.", _broken(faults, last_s, scale))
+
+
+def fault_rows(report: "SweepReport") -> Iterator[Row]:
+    """What broke, and when; to_s is None where it was never mended."""
+    for fault in report.case.faults:
+        what = getattr(fault, "worker", "transfers")
+        ends = fault.until_ms < inf
+        yield {
+            "fault": f"{type(fault).__name__} {what}",
+            "from_s": fault.at_ms / _MS_PER_S,
+            "to_s": fault.until_ms / _MS_PER_S if ends else None,
+        }
+
+
+def _broken(faults: Sequence[Row], last_s: float, scale: alt.Scale) -> list[Layer]:
+    if not faults:
+        return []
+    data = [row | {"to_s": last_s if row["to_s"] is None else row["to_s"]} for row in faults]
+    span = over(data).mark_rect(color="var(--hidden)", opacity=0.14, clip=True)
+    tooltip = [alt.Tooltip("fault:N", title="fault")]
+    return [span.encode(x=alt.X("from_s:Q", scale=scale), x2="to_s", tooltip=tooltip)]
 
 
 def _queue(own: Sequence[Row], x: alt.X) -> Draw:

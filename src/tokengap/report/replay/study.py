@@ -120,7 +120,7 @@ def _validated(con: duckdb.DuckDBPyConnection, wanted: Study, log: Workload) -> 
 
 
 def _capacities(wanted: Study, case: Case, found: Sequence[Swept]) -> dict[str, Capacity]:
-    if wanted.quick or not case.workload.rate_per_s:
+    if wanted.quick or not _can_be_stretched(case):
         return {}
     seeds = list(wanted.seeds[:CAPACITY_DRAWINGS])
     tasks = [(each.arm, case, wanted.target, seeds) for each in found]
@@ -128,7 +128,12 @@ def _capacities(wanted: Study, case: Case, found: Sequence[Swept]) -> dict[str, 
     return {each.arm.name: rate for each, rate in zip(found, rates, strict=True)}
 
 
+def _can_be_stretched(case: Case) -> bool:
+    """Users of a closed loop set their own rate."""
+    return bool(case.workload.rate_per_s) and not case.workload.users
+
+
 def _flips(wanted: Study, case: Case, found: Sequence[Swept]) -> list[Flip]:
-    if wanted.quick or not case.workload.rate_per_s:
+    if wanted.quick or not _can_be_stretched(case):
         return []
     return flips(found, case, wanted.seeds, progress=wanted.told("what flips it"))

@@ -1,6 +1,6 @@
 """A sweep as a page: the recommendation, arms side by side, what they trade, and what flips it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tokengap.findings.audit import Row
@@ -141,16 +141,25 @@ def _splits(report: SweepReport, scope: str) -> Iterator[Section]:
 
 def _queues(report: SweepReport, scope: str) -> Section:
     rows: list[Row] = list(charts.queue_rows(report))
+    faults = list(charts.fault_rows(report))
     return Section(
         "replay_queues",
         "Requests in each pool over time",
         "the first drawing; the best arm of each kind",
         scope,
         legend=[Key(place, name, says) for name, (place, says) in charts.POOLS.items()],
-        chart=charts.queues(rows) if rows else None,
+        chart=charts.queues(rows, faults) if rows else None,
         data=rows,
-        notes=[] if rows else ["Too few requests for a look at the queues."],
+        notes=list(_queue_notes(rows, faults)),
     )
+
+
+def _queue_notes(rows: Sequence[Row], faults: Sequence[Row]) -> Iterator[str]:
+    if not rows:
+        yield "Too few requests for a look at the queues."
+    for fault in faults:
+        end = "the end" if fault["to_s"] is None else f"{fault['to_s']:g} s"
+        yield f"Shaded: {fault['fault']}, from {fault['from_s']:g} s to {end}."
 
 
 def _rankings(report: SweepReport, scope: str) -> Section:
