@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from tokengap.cli.answers import show, writing
 from tokengap.cli.handoff.options import Described, count, describing
-from tokengap.cli.handoff.outputs import show, writing
 
 
 @click.command()

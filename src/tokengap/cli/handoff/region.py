@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tokengap.cli.handoff.outputs import show, writing
+from tokengap.cli.answers import show, writing
 from tokengap.cli.handoff.stated import Stated, stating
 from tokengap.cli.options import declaring, reading, remark
 

@@ -21,7 +21,7 @@ from tokengap.report.baseline.words import (
     service_rows,
     window_rows,
 )
-from tokengap.report.handoff.numbers import columns
+from tokengap.report.numbers import columns
 from tokengap.report.whole import TRACES_SHOWN
 from tokengap.report.words import trace_names
 

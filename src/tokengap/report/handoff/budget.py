@@ -18,8 +18,8 @@ from tokengap.handoff import (
     invert,
     judge,
 )
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import both, columns, number
+from tokengap.report.document import Document
+from tokengap.report.numbers import both, columns, number
 from tokengap.units import format_bytes, format_count, format_ms
 
 SCHEMA: Final = "tokengap.handoff/1"

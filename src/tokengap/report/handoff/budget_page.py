@@ -3,8 +3,9 @@
 from typing import Final
 
 from tokengap.report.banner import Banner, Tile
+from tokengap.report.forms import assumed_note
 from tokengap.report.handoff.budget import BudgetReport, passing_rows, seen_rows, term_rows
-from tokengap.report.handoff.forms import STATED, assumed_note, compose
+from tokengap.report.handoff.page import STATED, compose
 from tokengap.report.handoff.terms_chart import PARTS, terms_chart, terms_rows
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.whole import Report

@@ -8,7 +8,7 @@ import altair as alt
 from tokengap.findings.audit import Row
 from tokengap.report.banner import Banner, Tile
 from tokengap.report.handoff.cache_size import VALUES_ONLY, CacheSize, size_rows
-from tokengap.report.handoff.forms import STATED, compose
+from tokengap.report.handoff.page import STATED, compose
 from tokengap.report.layers import TEXT, Spec, over, specification
 from tokengap.report.section import Section, Table
 from tokengap.report.theme import BYTES_LABEL, COUNT_LABEL, domain, powers_of_2, ticks

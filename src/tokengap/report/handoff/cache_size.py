@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 from tokengap.handoff import Cache
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import both, columns, number
+from tokengap.report.document import Document
+from tokengap.report.numbers import both, columns, number
 from tokengap.units import format_count
 
 SCHEMA: Final = "tokengap.handoff.kv/1"

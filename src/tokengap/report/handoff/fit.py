@@ -14,9 +14,9 @@ import numpy as np
 from tokengap.findings.audit import Row
 from tokengap.handoff.fitting import NS_PER_S, Estimate, Fit, fit
 from tokengap.handoff.links import Exact
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import columns, number
+from tokengap.report.document import Document
 from tokengap.report.handoff.observed import Handoffs, Observed
+from tokengap.report.numbers import columns, number
 from tokengap.units import (
     format_bandwidth,
     format_bytes,

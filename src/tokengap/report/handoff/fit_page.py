@@ -8,6 +8,7 @@ import altair as alt
 
 from tokengap.findings.audit import Row
 from tokengap.report.banner import Banner, Tile
+from tokengap.report.forms import assumed_note
 from tokengap.report.handoff.fit import (
     BUDGET_COLUMNS,
     FIT_COLUMNS,
@@ -19,7 +20,7 @@ from tokengap.report.handoff.fit import (
     handoff_rows,
     summary,
 )
-from tokengap.report.handoff.forms import assumed_note, compose
+from tokengap.report.handoff.page import compose
 from tokengap.report.layers import Layer, Spec, in_ms, over, specification
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import (

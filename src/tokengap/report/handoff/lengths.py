@@ -12,8 +12,8 @@ import duckdb
 from tokengap.findings.audit import Row, rows
 from tokengap.handoff import Answer, Handoff, Limits, assumptions
 from tokengap.handoff.lengths import at_length, hidden_from_tokens
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import columns, number
+from tokengap.report.document import Document
+from tokengap.report.numbers import columns, number
 from tokengap.units import format_count, format_ms, format_share
 
 SCHEMA: Final = "tokengap.handoff.lengths/1"

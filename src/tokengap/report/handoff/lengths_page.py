@@ -9,7 +9,7 @@ from tokengap.findings.audit import Row
 from tokengap.handoff import assumptions
 from tokengap.handoff.links import Exact
 from tokengap.report.banner import Banner, Tile
-from tokengap.report.handoff.forms import STATED, assumed_note, compose
+from tokengap.report.forms import assumed_note
 from tokengap.report.handoff.lengths import (
     LengthsReport,
     length_rows,
@@ -17,6 +17,7 @@ from tokengap.report.handoff.lengths import (
     table_rows,
     trace_line,
 )
+from tokengap.report.handoff.page import STATED, compose
 from tokengap.report.layers import (
     PANEL_TITLE,
     TEXT,

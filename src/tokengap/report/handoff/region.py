@@ -14,10 +14,10 @@ from tokengap.handoff.budget import PROMISES, limit_of
 from tokengap.handoff.links import NS_PER_S, Exact
 from tokengap.handoff.parameters import Case
 from tokengap.handoff.region import Axis, Swept, edges, sweep
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import columns, number
+from tokengap.report.document import Document
 from tokengap.report.handoff.observed import Handoffs, Observed
 from tokengap.report.handoff.scales import Scaled
+from tokengap.report.numbers import columns, number
 from tokengap.units import format_count, format_ms
 
 SCHEMA: Final = "tokengap.handoff.region/1"

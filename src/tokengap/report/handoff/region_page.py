@@ -10,7 +10,8 @@ import altair as alt
 from tokengap.findings.audit import Row
 from tokengap.handoff.region import Axis
 from tokengap.report.banner import Banner, Tile
-from tokengap.report.handoff.forms import STATED, assumed_note, compose
+from tokengap.report.forms import assumed_note
+from tokengap.report.handoff.page import STATED, compose
 from tokengap.report.handoff.region import RegionReport, assumed, cells, summary
 from tokengap.report.handoff.scales import Scaled
 from tokengap.report.layers import TEXT, Layer, Spec, limit_name, over, specification

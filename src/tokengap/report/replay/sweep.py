@@ -11,8 +11,8 @@ from tokengap.replay.sweep.flips import Flip
 from tokengap.replay.sweep.recommend import ranked
 from tokengap.replay.sweep.trial import Case
 from tokengap.replay.sweep.validate import Validation
-from tokengap.report.handoff.document import Document
-from tokengap.report.handoff.numbers import columns
+from tokengap.report.document import Document
+from tokengap.report.numbers import columns
 from tokengap.report.words import NAMES
 from tokengap.units import format_bytes, format_count, format_duration, format_share
 

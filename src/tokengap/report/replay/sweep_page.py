@@ -5,7 +5,7 @@ from typing import Any
 
 from tokengap.findings.audit import Row
 from tokengap.report.banner import Banner, Tile
-from tokengap.report.handoff.forms import assumed_note
+from tokengap.report.forms import assumed_note
 from tokengap.report.layers import limit_name
 from tokengap.report.replay import charts
 from tokengap.report.replay.sweep import (

@@ -1,25 +1,13 @@
-"""A report on a handoff, and its forms: page, picture, CSV."""
+"""Forms of a report whose first section is its answer: page, picture, CSV."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
-from tokengap.report.banner import Banner
 from tokengap.report.chart_files import chart_files
 from tokengap.report.csv_files import csv_files
 from tokengap.report.page import page
 from tokengap.report.render import RenderError
-from tokengap.report.section import Section
 from tokengap.report.whole import Report
-
-STATED: Final = "stated numbers, no log"
-
-
-def compose(
-    kind: str, title: str, banner: Banner, sections: Sequence[Section], scope: str = STATED
-) -> Report:
-    """The first section holds the chart, and the rows behind it."""
-    return Report(f"handoff {kind}", title, scope, banner, sections)
 
 
 def assumed_note(lines: Iterable[str]) -> str:

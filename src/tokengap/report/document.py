@@ -1,4 +1,4 @@
-"""What each command of the handoff budget answers, for a terminal and for programs."""
+"""What a command answers, for a terminal and for programs."""
 
 import json
 from dataclasses import dataclass

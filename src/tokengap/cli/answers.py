@@ -1,4 +1,4 @@
-"""Forms in which an answer on the handoff is printed or written."""
+"""Forms in which the answer of a command is printed or written."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -56,7 +56,7 @@ def show(
 
     document: a `Document`. report: makes its page; called only if a form needs it.
     """
-    from tokengap.report.handoff.document import as_json as in_json
+    from tokengap.report.document import as_json as in_json
 
     if STDOUT not in outputs.values():
         click.echo(in_json(document) if as_json else document.text, nl=False)
@@ -65,7 +65,7 @@ def show(
 
 
 def _write(report: Any, outputs: Mapping[str, Path]) -> None:
-    from tokengap.report.handoff.forms import as_csv, as_html, as_png
+    from tokengap.report.forms import as_csv, as_html, as_png
     from tokengap.report.render import RenderError
 
     for name, path in outputs.items():
