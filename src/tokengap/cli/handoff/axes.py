@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from tokengap.cli.handoff.options import Described, count
+from tokengap.cli.caches import Described, count
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache
 from tokengap.handoff.links import Exact

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tokengap.cli.answers import show, writing
-from tokengap.cli.handoff.options import Described, describing
+from tokengap.cli.caches import Described, describing
 from tokengap.cli.options import PATHS, declaring, reading, remark
 
 

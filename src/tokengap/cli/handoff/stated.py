@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from tokengap.cli.handoff.options import Command, Described, count, describing
+from tokengap.cli.caches import Command, Described, count, describing
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache, FixedOverlap, Handoff, LayerOverlap, Limits, Link, busiest_share
 from tokengap.handoff.budget import PROMISES

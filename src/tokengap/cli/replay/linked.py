@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from tokengap.cli.handoff.options import Command, Described, describing
+from tokengap.cli.caches import Command, Described, describing
 from tokengap.cli.handoff.stated import BY_LAYER
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache

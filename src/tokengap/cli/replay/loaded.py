@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tokengap.cli.handoff.options import Command, count
+from tokengap.cli.caches import Command, count
 
 if TYPE_CHECKING:
     from tokengap.replay import Fault

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from tokengap.cli.handoff.options import Command, count
+from tokengap.cli.caches import Command, count
 from tokengap.cli.options import remark
 
 _FITTING: Final = (

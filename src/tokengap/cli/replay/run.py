@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from tokengap.cli.audit import print_audit
-from tokengap.cli.handoff.options import count
+from tokengap.cli.caches import count
 from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.cli.replay.linked import Linked, linking

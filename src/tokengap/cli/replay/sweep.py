@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import click
 
 from tokengap.cli.answers import show, writing
-from tokengap.cli.handoff.options import count
+from tokengap.cli.caches import count
 from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
