@@ -105,14 +105,15 @@ def test_the_boundary_of_the_worked_case(rate: Fraction) -> None:
     (edge,) = edges(
         Case(worked(0, rate), 3), LIMITS, PARAMETERS["cache"], [MIB, 16 * MIB, 100 * MIB]
     )
-    assert float(edge / MIB) == pytest.approx(10.24 * float(rate), rel=1e-12)
-    assert passes(PARAMETERS["cache"].put(Case(worked(0, rate), 3), edge), LIMITS)
+    assert edge.passes_below
+    assert float(edge.value / MIB) == pytest.approx(10.24 * float(rate), rel=1e-12)
+    assert passes(PARAMETERS["cache"].put(Case(worked(0, rate), 3), edge.value), LIMITS)
 
 
 def test_a_boundary_in_whole_numbers_is_the_last_that_passes() -> None:
     """4 MiB at 1 GiB/s alone are 3.90625 ms: two transfers fit into 10 ms, three do not."""
     found = edges(Case(worked(4), 3), LIMITS, PARAMETERS["transfers"], [1, 100])
-    assert found == [2]
+    assert [edge.value for edge in found] == [2]
 
 
 def test_an_overlap_by_layer_can_make_two_boundaries() -> None:
@@ -122,7 +123,8 @@ def test_an_overlap_by_layer_can_make_two_boundaries() -> None:
     found = edges(Case(handoff, 3), LIMITS, PARAMETERS["prefill"], stops)
     # 31/32 of the prefill is hidden: 10 = 15.625 - 31/32 * p; TTFT is the prefill itself
     expected = [float(Fraction("5.625") * Fraction(32, 31)), 80.0]
-    assert [float(edge / MS) for edge in found] == pytest.approx(expected, rel=1e-12)
+    assert [float(edge.value / MS) for edge in found] == pytest.approx(expected, rel=1e-12)
+    assert [edge.passes_below for edge in found] == [False, True]
 
 
 def test_prompt_tokens_of_a_model_are_an_axis() -> None:

@@ -26,7 +26,7 @@ from tokengap.handoff.links import (
 )
 from tokengap.handoff.models import MODELS, Model, model
 from tokengap.handoff.parameters import PARAMETERS, Case, Parameter, prompt_parameter
-from tokengap.handoff.region import BANDWIDTHS, SIZES, Axis, Swept, edges, sweep
+from tokengap.handoff.region import BANDWIDTHS, SIZES, Axis, Edge, Swept, edges, sweep
 from tokengap.handoff.sizing import Replicas, replicas
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Axis",
     "Cache",
     "Case",
+    "Edge",
     "Estimate",
     "Fit",
     "FixedOverlap",

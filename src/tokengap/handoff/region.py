@@ -153,7 +153,18 @@ def _given(limits: Limits) -> Iterator[tuple[str, float]]:
             yield name, float(limit_ns)
 
 
-def edges(case: Case, limits: Limits, y: Parameter, stops: Sequence[Exact]) -> list[Fraction]:
+@dataclass(frozen=True)
+class Edge:
+    """The value nearest to where the verdict changes that still passes.
+
+    passes_below: smaller values pass, and larger ones do not; else the other way round.
+    """
+
+    value: Fraction
+    passes_below: bool
+
+
+def edges(case: Case, limits: Limits, y: Parameter, stops: Sequence[Exact]) -> list[Edge]:
     """Where the verdict changes as y goes from the first to the last stop.
 
     Between two stops one change is found, to the last bit that a double could show. Only an overlap
@@ -162,7 +173,7 @@ def edges(case: Case, limits: Limits, y: Parameter, stops: Sequence[Exact]) -> l
     verdicts = [passes(y.put(case, stop), limits) for stop in stops]
     spans = zip(pairwise(stops), pairwise(verdicts), strict=True)
     return [
-        _edge(case, limits, y, Fraction(low), Fraction(high))
+        Edge(_edge(case, limits, y, Fraction(low), Fraction(high)), passes_below=before)
         for (low, high), (before, after) in spans
         if before != after
     ]

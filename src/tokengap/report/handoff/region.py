@@ -13,7 +13,7 @@ from tokengap.handoff import Limits, assumptions
 from tokengap.handoff.budget import PROMISES, limit_of
 from tokengap.handoff.links import NS_PER_S, Exact
 from tokengap.handoff.parameters import Case
-from tokengap.handoff.region import Axis, Swept, edges, sweep
+from tokengap.handoff.region import Axis, Edge, Swept, edges, sweep
 from tokengap.report.document import Document
 from tokengap.report.handoff.observed import Handoffs, Observed
 from tokengap.report.handoff.scales import Scaled
@@ -23,6 +23,7 @@ from tokengap.units import format_count, format_ms
 SCHEMA: Final = "tokengap.handoff.region/1"
 COLUMNS_SHOWN: Final = 12
 ROWS_SHOWN: Final = 40
+_STOPS: Final = 33  # between two of which one change of the verdict is found
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,22 @@ class RegionReport:
         """The two parameters in words."""
         return f"{Scaled(self.y).title} by {Scaled(self.x).title}"
 
-    def boundary(self, xs: Sequence[Exact]) -> Iterator[tuple[Exact, Fraction]]:
+    def boundary(self, xs: Sequence[Exact]) -> Iterator[tuple[Exact, Edge]]:
         """At each x, the last y that passes, within the ends of the chart."""
-        stops = self._stops()
-        for x in xs:
-            at = self.x.parameter.put(self.case, x)
-            for edge in edges(at, self.limits, self.y.parameter, stops):
-                yield x, edge
+        return self._crossings(self.x, xs, self.y)
+
+    def boundary_upright(self, ys: Sequence[Exact]) -> Iterator[tuple[Exact, Edge]]:
+        """At each y, the last x that passes: where the boundary rises straight, it is only here."""
+        return self._crossings(self.y, ys, self.x)
+
+    def _crossings(
+        self, fixed: Axis, values: Sequence[Exact], moved: Axis
+    ) -> Iterator[tuple[Exact, Edge]]:
+        stops = sorted({Fraction(stop) for stop in Scaled(moved).fine(_STOPS)})
+        for value in values:
+            at = fixed.parameter.put(self.case, value)
+            for edge in edges(at, self.limits, moved.parameter, stops):
+                yield value, edge
 
     def placed(self) -> Iterator[tuple[Observed, float]]:
         """Each handoff of the trace with the bandwidth at which this budget would take its time.
@@ -79,10 +89,6 @@ class RegionReport:
             transfer_ns = float(handoff.overlap.longest_transfer_ns(waited))
             if waited > 0 and one.size_bytes > 0:
                 yield one, one.size_bytes * float(handoff.link.load) * NS_PER_S / transfer_ns
-
-    def _stops(self) -> list[Exact]:
-        ends = Scaled(self.y).fine(2)
-        return sorted({Fraction(end) for end in (ends[0], *self.y.values, ends[-1])})
 
 
 def region(report: RegionReport) -> Document:
@@ -121,7 +127,7 @@ def _record(report: RegionReport) -> dict[str, Any]:
         "points": int(report.swept.met.size),
         "cells": list(cells(report)),
         "boundary": [
-            {report.x.parameter.key: number(Fraction(x)), report.y.parameter.key: float(y)}
+            {report.x.parameter.key: number(Fraction(x)), report.y.parameter.key: float(y.value)}
             for x, y in (report.boundary(report.x.values) if report.judged else ())
         ],
         "observed": [

@@ -1,14 +1,14 @@
 """The budget over two parameters as a page: a heat map with the boundary of what passes."""
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Sequence
 from math import isnan, log
 from typing import Any, Final
 
 import altair as alt
 
 from tokengap.findings.audit import Row
-from tokengap.handoff.region import Axis
+from tokengap.handoff.links import Exact
+from tokengap.handoff.region import Axis, Edge
 from tokengap.report.banner import Banner, Tile
 from tokengap.report.forms import assumed_note
 from tokengap.report.handoff.page import STATED, compose
@@ -160,18 +160,28 @@ def _names(marks: Sequence[Row], x: Scaled, y: Scaled, height: int) -> Layer:
 
 
 def _line(report: RegionReport, x: Scaled, y: Scaled, height: int) -> list[Layer]:
-    """The boundary of what passes; points are joined where they are the same crossing."""
+    """The boundary of what passes, found along either axis: each misses what runs along it."""
     if not report.judged:
         return []
-    seen: dict[Fraction, int] = {}
-    points = []
-    for at, edge in report.boundary(x.fine(_LINE_POINTS)):
-        seen[Fraction(at)] = crossing = seen.get(Fraction(at), -1) + 1
-        points.append({"x": float(at), "y": float(edge), "crossing": crossing})
-    if not points:
-        return []
-    line = over(points).mark_line(color="var(--ink)", strokeWidth=2.5, clip=True)
-    return [line.encode(**_channels(x, y, height, ("x", "y")), detail="crossing:N")]
+    along = list(_joined(report.boundary(x.fine(_LINE_POINTS)), ("x", "y")))
+    upright = list(_joined(report.boundary_upright(y.fine(_LINE_POINTS)), ("y", "x")))
+    drawn = []
+    for points, order in ((along, "x"), (upright, "y")):
+        if points:
+            line = over(points).mark_line(color="var(--ink)", strokeWidth=2.5, clip=True)
+            channels = _channels(x, y, height, ("x", "y"))
+            drawn.append(line.encode(**channels, detail="passes_below:N", order=f"{order}:Q"))
+    return drawn
+
+
+def _joined(found: Iterable[tuple[Exact, Edge]], names: tuple[str, str]) -> Iterator[Row]:
+    """Points of a line; those are joined that have what passes on the same side."""
+    for at, edge in found:
+        yield {
+            names[0]: float(at),
+            names[1]: float(edge.value),
+            "passes_below": edge.passes_below,
+        }
 
 
 def _dots(report: RegionReport, x: Scaled, y: Scaled, height: int) -> list[Layer]:
