@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from tokengap.replay import DecodeFit, PrefillFit, ServiceModel, Workload
+from tokengap.replay.record import Wasted
 from tokengap.replay.sweep import Arm, Machine, Score, Swept, Trial, colocated
 from tokengap.replay.sweep.score import Judged
 from tokengap.slo import Objective
@@ -38,7 +39,7 @@ def trial(good: int, offered: int = 100, **changed: object) -> Trial:
         goodput_per_s=float(good),
         percentiles_ns={"worst_gap": {50: 1.0, 90: 1.0, 99: 1.0}},
         queue_growth_per_s={"prefill": 0.0, "decode": 0.0},
-        wasted={},
+        wasted=Wasted().as_dict(),
         transfer_bytes=0.0,
         spare_share=0.5,
         within={},
