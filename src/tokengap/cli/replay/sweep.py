@@ -118,6 +118,7 @@ def _swept(
     options: Any,
 ) -> Any:
     from tokengap.errors import UsageError
+    from tokengap.findings.baseline import STORED
     from tokengap.library import read_catalogue
     from tokengap.library.inputs import opened
     from tokengap.report.replay.study import Study, study
@@ -146,7 +147,7 @@ def _swept(
         progress=_progress(),
         **{name: asked[name] for name in _OWN if name not in (*_BY, "within", "repeat")},
     )
-    with opened(paths, read_catalogue(), remark, **options) as inputs:
+    with opened(paths, read_catalogue().storing(STORED), remark, **options) as inputs:
         return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))
 
 
@@ -154,11 +155,12 @@ def _repeated(path: str | None, judged: Any, options: Any) -> Any:
     """What another run of the baseline showed; None without one."""
     if path is None:
         return None
+    from tokengap.findings.baseline import STORED
     from tokengap.library import read_catalogue
     from tokengap.library.inputs import opened
     from tokengap.report.replay.logged import logged
 
-    with opened([path], read_catalogue(), remark, **options) as inputs:
+    with opened([path], read_catalogue().storing(STORED), remark, **options) as inputs:
         return logged(inputs.con, judged)
 
 
