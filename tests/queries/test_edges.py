@@ -9,7 +9,10 @@ from tokengap.schema import TIME_LIMIT_NS
 from tokengap.slo import STATISTICS
 from tokengap.store.connect import Declared, Window
 
-ONE_ROW: Final = {"gap_percentiles", "judged_window", "request_counts", "slo_attainment"}
+ONE_ROW: Final = {
+    "arrival_gaps", "gap_percentiles", "judged_window", "length_dependence", "request_counts",
+    "slo_attainment",
+}  # fmt: skip
 PER_PROMISE: Final = {"tpot_promises": 8, "tpot_promise_summary": 3}
 EVERY_LIMIT: Final = limits(**dict.fromkeys(STATISTICS, 1))
 
