@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from tokengap.store.choices import CHOICES
+from tokengap.choices import CHOICES
 
 STDOUT: Final = Path("-")
 PATHS: Final = click.argument("paths", metavar="PATH...", nargs=-1, required=True)

@@ -11,12 +11,12 @@ import duckdb
 import pyarrow as pa
 
 from tokengap.adapters.formats.table.table import Table
+from tokengap.choices import CHOICES
 from tokengap.errors import UsageError
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.loader import load, refresh
 from tokengap.library.strict import require_quality
 from tokengap.slo import Objective, combine, parse_limit, read_slo
-from tokengap.store.choices import CHOICES
 from tokengap.store.clocks import ClockOffset
 from tokengap.store.connect import Declared, Tables, Window, bind, connect
 from tokengap.store.discover import Found

@@ -5,9 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokengap import slo
 from tokengap.errors import UnitError, UsageError
-from tokengap.slo import STATISTICS, Objective, combine, parse_limit, read_slo, sql_parameter
+from tokengap.slo import (
+    STATISTICS,
+    Objective,
+    combine,
+    limits,
+    parse_limit,
+    read_slo,
+    sql_parameter,
+    stated_limits,
+)
 from tokengap.units import INT64_MAX
 
 objectives = st.builds(
@@ -26,7 +34,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:
-    result = doctest.testmod(slo)
+    result = doctest.testmod(limits)
     assert result.attempted > 0
     assert result.failed == 0
 
@@ -109,10 +117,10 @@ def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
     [
         ("", r"no limits; write a table \[limits\]"),
         ("[limits]\n", "no limits"),
-        ("limits = 3\n", "no limits"),
+        ("limits = 3\n", "1: no limits"),
         ('[limit]\ntpot = "50ms"\n', r"unknown key limit; .* \(did you mean limits\?\)"),
-        ('[limits]\ntpot = "50ms"\n[window]\nspan = "1h"\n', "unknown key window"),
-        ('[limits]\ntpto = "50ms"\n', r"limits\.tpto: .*did you mean tpot"),
+        ('[limits]\ntpot = "50ms"\n[window]\nspan = "1h"\n', "3: unknown key window"),
+        ('[limits]\ntpto = "50ms"\n', r"2: limits\.tpto: .*did you mean tpot"),
         ('[limits]\nitl = "50ms"\n', r"limits\.itl: itl could mean three things"),
         ("[limits]\ntpot = true\n", r"limits\.tpot: expected a duration in quotes"),
         ("[limits]\ntpot = []\n", r"limits\.tpot: expected a duration in quotes"),
@@ -126,7 +134,7 @@ def test_a_file_that_says_anything_else_is_refused(tmp_path: Path, text: str, sa
     path = write(tmp_path, text)
     with pytest.raises(UsageError, match=said) as caught:
         read_slo(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    assert str(caught.value).startswith(f"{path}:")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,13 @@ def test_a_bare_number_in_a_file_is_refused(tmp_path: Path, value: str, said: st
     path = write(tmp_path, f"[limits]\ntpot = {value}\n")
     with pytest.raises(UnitError, match=said) as caught:
         read_slo(path)
-    assert str(caught.value).startswith(f"{path}: limits.tpot")
+    assert str(caught.value).startswith(f"{path}:2: limits.tpot")
+
+
+def test_limits_of_a_program_are_named_without_a_file() -> None:
+    assert stated_limits({"tpot": "50ms"}) == [Objective("tpot", 50_000_000, "limits")]
+    with pytest.raises(UnitError, match=r"^limits\.tpot = 50 has no unit"):
+        stated_limits({"tpot": 50})
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

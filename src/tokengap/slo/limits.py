@@ -7,14 +7,14 @@
 Whether a stream meets them is worked out in SQL, from exact integers.
 """
 
-import difflib
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from tokengap.errors import UnitError, UsageError
+from tokengap.slo.document import did_you_mean, read_toml
 from tokengap.units import parse_duration_ns
 
 STATISTICS: Final = {
@@ -59,7 +59,9 @@ def parse_limit(text: str) -> Objective:
             f"{COMMAND_LINE} {text}: expected STATISTIC=DURATION, such as tpot=50ms; "
             f"the statistics are {', '.join(STATISTICS)}"
         )
-    return _objective(statistic.strip(), duration, COMMAND_LINE, f"{COMMAND_LINE} {text}")
+    statistic = statistic.strip()
+    limit_ns = _limit_ns(statistic, duration, f"{COMMAND_LINE} {text}")
+    return Objective(statistic, limit_ns, COMMAND_LINE)
 
 
 def read_slo(path: Path) -> list[Objective]:
@@ -67,30 +69,30 @@ def read_slo(path: Path) -> list[Objective]:
 
     UsageError if the file cannot be read, or holds anything but known limits with units.
     """
-    document = _read_toml(path)
-    unknown = [key for key in document if key != _TABLE]
-    if unknown:
-        raise UsageError(
-            f"{path}: unknown key {unknown[0]}; only a table [{_TABLE}] is read"
-            + _did_you_mean(unknown[0], [_TABLE])
-        )
-    limits = document.get(_TABLE)
+    document = read_toml(path)
+    for key in document.data:
+        if key != _TABLE:
+            raise UsageError(
+                f"{document.place((key,))}: unknown key {key}; only a table [{_TABLE}] is read"
+                + did_you_mean(key, [_TABLE])
+            )
+    limits = document.data.get(_TABLE)
     if not isinstance(limits, dict) or not limits:
         raise UsageError(
-            f'{path}: no limits; write a table [{_TABLE}] with lines such as tpot = "50ms"'
+            f"{document.place((_TABLE,))}: no limits; "
+            f'write a table [{_TABLE}] with lines such as tpot = "50ms"'
         )
-    return stated_limits(limits, str(path), f"{path}: {_TABLE}.")
+    return _all_stated(
+        limits, str(path), lambda key: f"{document.place((_TABLE, key))}: {_TABLE}.{key}"
+    )
 
 
-def stated_limits(
-    limits: Mapping[str, object], source: str = _TABLE, place: str = f"{_TABLE}."
-) -> list[Objective]:
+def stated_limits(limits: Mapping[str, object]) -> list[Objective]:
     """Limits such as `{"tpot": "50ms"}`, in the order of `STATISTICS`.
 
     UsageError for an unknown statistic or what is no text; UnitError for a number without a unit.
-    place: what stands before the statistic in a message.
     """
-    return _in_order(_stated(key, value, source, f"{place}{key}") for key, value in limits.items())
+    return _all_stated(limits, _TABLE, lambda key: f"{_TABLE}.{key}")
 
 
 def combine(from_file: Sequence[Objective], from_cli: Sequence[Objective]) -> list[Objective]:
@@ -120,29 +122,28 @@ def _in_order(objectives: Iterable[Objective]) -> list[Objective]:
     return sorted(objectives, key=lambda objective: order.index(objective.statistic))
 
 
-def _read_toml(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the SLO file: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{path}: not UTF-8 text at byte {error.start}; save it as UTF-8"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}; durations stand in quotes") from error
+def _all_stated(
+    limits: Mapping[str, object], source: str, place: Callable[[str], str]
+) -> list[Objective]:
+    return _in_order(
+        Objective(key, stated_limit_ns(key, value, place(key)), source)
+        for key, value in limits.items()
+    )
 
 
-def _stated(key: str, value: object, source: str, place: str) -> Objective:
+def stated_limit_ns(statistic: str, value: object, place: str) -> int:
+    """The limit that a file states for a statistic, in ns; `place` starts every message.
+
+    UsageError for an unknown statistic, no text or 0; UnitError for a number without a unit.
+    """
     if isinstance(value, str):
-        return _objective(key, value, source, place)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _limit_ns(statistic, value, place)
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         raise UnitError(f'{place} = {value} has no unit; write "{value}ms" or "{value}s"')
     raise UsageError(f'{place}: expected a duration in quotes, such as "50ms"')
 
 
-def _objective(statistic: str, duration: str, source: str, place: str) -> Objective:
-    """Check one limit; `place` starts every message."""
+def _limit_ns(statistic: str, duration: str, place: str) -> int:
     if statistic not in STATISTICS:
         raise UsageError(f"{place}: {_unknown(statistic)}")
     try:
@@ -151,7 +152,7 @@ def _objective(statistic: str, duration: str, source: str, place: str) -> Object
         raise UnitError(f"{place}: {error}") from error
     if limit_ns == 0:
         raise UsageError(f"{place}: a limit of 0 leaves no time at all; give one above 0")
-    return Objective(statistic, limit_ns, source)
+    return limit_ns
 
 
 def _unknown(statistic: str) -> str:
@@ -161,9 +162,4 @@ def _unknown(statistic: str) -> str:
             f"{statistic} could mean three things: tpot (average per token), gap_p99 (tail of the "
             f"request's own gaps) or worst_gap (its longest one); write the one you mean; {known}"
         )
-    return f"no statistic is called {statistic!r}{_did_you_mean(statistic, STATISTICS)}; {known}"
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word.lower(), known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    return f"no statistic is called {statistic!r}{did_you_mean(statistic, STATISTICS)}; {known}"

@@ -1,6 +1,6 @@
 from tests.documentation import README
+from tokengap.choices import CHOICES
 from tokengap.schema import ORIGINS, VANTAGES
-from tokengap.store.choices import CHOICES
 
 
 def test_choices_are_those_of_the_tables() -> None:
