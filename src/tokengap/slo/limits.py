@@ -31,6 +31,7 @@ STATISTICS: Final = {
 
 COMMAND_LINE: Final = "--limit"
 _TABLE: Final = "limits"
+_SERVICES: Final = "service"
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ def read_slo(path: Path) -> list[Objective]:
     UsageError if the file cannot be read, or holds anything but known limits with units.
     """
     document = read_toml(path)
+    if _SERVICES in document.data:
+        raise UsageError(
+            f"{document.place((_SERVICES,))}: [[{_SERVICES}]] holds objectives by date, not "
+            f"[{_TABLE}]; `tokengap audit --slo {path} --service NAME` judges by one of them"
+        )
     for key in document.data:
         if key != _TABLE:
             raise UsageError(
@@ -144,8 +150,7 @@ def stated_limit_ns(statistic: str, value: object, place: str) -> int:
 
 
 def _limit_ns(statistic: str, duration: str, place: str) -> int:
-    if statistic not in STATISTICS:
-        raise UsageError(f"{place}: {_unknown(statistic)}")
+    check_statistic(statistic, place)
     try:
         limit_ns = parse_duration_ns(duration)
     except UnitError as error:
@@ -155,11 +160,18 @@ def _limit_ns(statistic: str, duration: str, place: str) -> int:
     return limit_ns
 
 
-def _unknown(statistic: str) -> str:
-    known = f"the statistics are {', '.join(STATISTICS)}"
+def check_statistic(statistic: str, place: str, known: Iterable[str] = STATISTICS) -> None:
+    """UsageError for a statistic that is not among the known ones; `place` starts the message."""
+    known = list(known)
+    if statistic in known:
+        return
+    names = f"the statistics are {', '.join(known)}"
     if "itl" in statistic.lower().split("_"):
-        return (
-            f"{statistic} could mean three things: tpot (average per token), gap_p99 (tail of the "
-            f"request's own gaps) or worst_gap (its longest one); write the one you mean; {known}"
+        raise UsageError(
+            f"{place}: {statistic} could mean three things: tpot (average per token), gap_p99 "
+            "(tail of the request's own gaps) or worst_gap (its longest one); "
+            f"write the one you mean; {names}"
         )
-    return f"no statistic is called {statistic!r}{did_you_mean(statistic, STATISTICS)}; {known}"
+    raise UsageError(
+        f"{place}: no statistic is called {statistic!r}{did_you_mean(statistic, known)}; {names}"
+    )
