@@ -24,7 +24,7 @@ class Document:
 
     def place(self, path: KeyPath) -> str:
         """`file:line`; the file alone for what is nowhere in it."""
-        known = (path[:size] for size in range(len(path), 0, -1) if path[:size] in self.lines)
+        known = (path[:size] for size in range(len(path), -1, -1) if path[:size] in self.lines)
         nearest = next(known, None)
         return self.name if nearest is None else f"{self.name}:{self.lines[nearest]}"
 

@@ -14,7 +14,7 @@ RFC_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 @given(files())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_toml_to_openslo_and_back_is_the_same(file: SloFile) -> None:
     read = services_of(parse_toml(to_toml(file), "slo.toml"))
     back = from_openslo(to_openslo(read), "slo.yaml")

@@ -71,6 +71,10 @@ class _Object:
         if not isinstance(self.annotations, dict):
             self.metadata.fail("annotations", "expected a table")
 
+    def place_of(self, annotation: str) -> str:
+        place = self.document.place(("metadata", "annotations", annotation))
+        return f"{place}: metadata.annotations.{annotation}"
+
     def spec(self, known: Sequence[str]) -> Table:
         return Table(self.document, ("spec",), known)
 
@@ -108,7 +112,7 @@ class _Reading:
         self._leave_out(found.metadata, ("displayName", "labels"))
         for key in found.annotations:
             if key not in {FROM, UNTIL}:
-                self.left_out.append(f"{found.metadata.place('annotations')}.{key}")
+                self.left_out.append(found.place_of(key))
         match found.kind:
             case "DataSource":
                 self._take_source(found)
@@ -202,9 +206,8 @@ class _Reading:
         try:
             return date.fromisoformat(text)
         except ValueError as error:
-            place = found.metadata.place("annotations")
             raise UsageError(
-                f"{place}.{annotation} = {text}: expected a date such as 2026-01-31"
+                f"{found.place_of(annotation)} = {text}: expected a date such as 2026-01-31"
             ) from error
 
     def _leave_out(self, table: Table, keys: Sequence[str]) -> None:
