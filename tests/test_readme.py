@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.reading import read
-from tests.cli.running import tokengap
+from tests.cli.running import VICTIMS, tokengap
 from tests.documentation import BLOCKS, README, generated
 from tests.samples import AUDITS, ENDINGS, PICTURED, REPORTS
 from tokengap.adapters import ADAPTERS
@@ -152,3 +152,17 @@ def test_slo_file_of_the_text_is_read(tmp_path: Path) -> None:
     report = tokengap("audit", str(sample), "--slo", str(slo), "--json").json()
     limits = {row["statistic"]: row["limit_ns"] for row in report["objectives"]}
     assert limits == {"ttft": 500_000_000, "tpot": 50_000_000, "worst_gap": 500_000_000}
+
+
+def test_promises_of_the_text_are_what_the_text_says(tmp_path: Path) -> None:
+    slo = tmp_path / "slo.toml"
+    slo.write_text(block("toml", "[[service]]"), "utf-8")
+    told = tokengap("slo", "check", str(slo), "--as-of", "2026-11-30").out
+    assert "takes    requests with deployment chat-*, slo_class interactive or premium" in told
+    assert "worst_gap <= 400 ms in 99 % of requests; from 2026-11-01" in told
+    assert "500 ms" not in told
+    options = ("--slo", str(slo), "--service", "chat", "--as-of", "2026-10-31", "--json")
+    report = tokengap("audit", VICTIMS, *options).json()
+    assert [(o["statistic"], o["limit_ns"]) for o in report["objectives"]] == [
+        ("worst_gap", 500_000_000)
+    ]

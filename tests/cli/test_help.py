@@ -13,9 +13,10 @@ from tests.cli.running import tokengap
 from tokengap.cli import COMMANDS
 from tokengap.cli.handoff import SUBCOMMANDS as HANDOFF
 from tokengap.cli.replay import SUBCOMMANDS as REPLAY
+from tokengap.cli.slo import SUBCOMMANDS as SLO
 
 GOLDEN = Path(__file__).parent / "golden"
-GROUPS = {"handoff": HANDOFF, "replay": REPLAY}
+GROUPS = {"handoff": HANDOFF, "replay": REPLAY, "slo": SLO}
 HELPED = (
     "tokengap",
     *COMMANDS,

@@ -11,7 +11,7 @@ from tokengap.slo.services import services_of
 
 
 @given(files())
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=20)
 def test_what_is_written_as_toml_reads_as_the_same(file: SloFile) -> None:
     assert services_of(parse_toml(to_toml(file), "slo.toml")) == file
 

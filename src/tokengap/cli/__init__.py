@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "ingest": "Load logs into a store and keep them.",
     "handoff": "Work out whether a KV cache fits through a link inside the promises.",
     "replay": "Replay a log on other pools of the same resources.",
+    "slo": "Check what services promise, and exchange it as OpenSLO.",
     "query": "Run one query of the library over logs or stores.",
     "sql": "Print the query library for any DuckDB shell.",
     "formats": "List the log formats that can be read.",

@@ -9,6 +9,7 @@ import click
 
 from tokengap.cli.options import PATHS, declaring, judging, mounting, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
+from tokengap.cli.serving import serving
 from tokengap.errors import EXIT_CONDITION
 
 PLAIN_WIDTH = 120
@@ -18,6 +19,7 @@ CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
 @click.command()
 @PATHS
 @judging
+@serving
 @declaring
 @reading
 @mounting
@@ -34,6 +36,7 @@ def audit(
     paths: Sequence[str],
     limits: Sequence[str],
     slo: Path | None,
+    judged: Any,
     as_json: bool,
     all_stalls: bool,
     fail_on: Sequence[str],
@@ -50,7 +53,7 @@ def audit(
     from tokengap.library.inputs import objectives, opened
 
     check_outputs(outputs, as_json=as_json)
-    asked = objectives(limits, slo)
+    asked = objectives(limits, slo, judged)
     _require_limits(fail_on, {objective.statistic for objective in asked})
     with opened(paths, read_catalogue(query_dirs).storing(SHARED), remark, **options) as inputs:
         found = judge(inputs.con, asked)

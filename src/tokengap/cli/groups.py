@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
 
 
 class Subcommands(click.Group):
-    """A group of which each command's module holds it under its name.
+    """A group of which each command's module holds it under its name, `import_` for import.
 
     package: of these modules. subcommands: what each does, in the order of use.
     """
@@ -27,8 +28,9 @@ class Subcommands(click.Group):
         """Import one command."""
         if cmd_name not in self._subcommands:
             return None
-        module = import_module(f"{self._package}.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = import_module(f"{self._package}.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

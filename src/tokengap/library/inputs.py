@@ -17,6 +17,7 @@ from tokengap.library.catalogue import Catalogue
 from tokengap.library.loader import load, refresh
 from tokengap.library.strict import require_quality
 from tokengap.slo import Objective, combine, parse_limit, read_slo
+from tokengap.slo.judged import Judged
 from tokengap.store.clocks import ClockOffset
 from tokengap.store.connect import Declared, Tables, Window, bind, connect
 from tokengap.store.discover import Found
@@ -171,9 +172,15 @@ def declaration(
     )
 
 
-def objectives(limits: Sequence[str], slo: Path | None) -> list[Objective]:
-    """The judging options as limits, each with its source."""
-    return combine(read_slo(slo) if slo else [], [parse_limit(text) for text in limits])
+def objectives(
+    limits: Sequence[str], slo: Path | None, judged: Judged | None = None
+) -> list[Objective]:
+    """The judging options as limits, each with its source.
+
+    judged: the service that is chosen from the file `slo`, whose `[limits]` are read without one.
+    """
+    from_file: Sequence[Objective] = read_slo(slo) if slo and not judged else []
+    return combine(judged.objectives if judged else from_file, [parse_limit(t) for t in limits])
 
 
 def _window(text: str, rule: str) -> Window:

@@ -31,15 +31,25 @@ class Document:
 
 def read_toml(path: Path) -> Document:
     """The document of a TOML file. UsageError if it cannot be read, or is no TOML."""
+    return parse_toml(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, without a byte order mark. UsageError if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return decoded(path.read_bytes(), str(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot read the SLO file: {error.strerror}") from error
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The content as text, without a byte order mark. UsageError if it is no UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path}: not UTF-8 text at byte {error.start}; save it as UTF-8"
+            f"{name}: not UTF-8 text at byte {error.start}; save it as UTF-8"
         ) from error
-    return parse_toml(text, str(path))
 
 
 def parse_toml(text: str, name: str) -> Document:

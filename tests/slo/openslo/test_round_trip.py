@@ -14,7 +14,7 @@ RFC_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 @given(files())
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=20)
 def test_toml_to_openslo_and_back_is_the_same(file: SloFile) -> None:
     read = services_of(parse_toml(to_toml(file), "slo.toml"))
     back = from_openslo(to_openslo(read), "slo.yaml")
@@ -23,7 +23,7 @@ def test_toml_to_openslo_and_back_is_the_same(file: SloFile) -> None:
 
 
 @given(files())
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 def test_every_object_has_a_name_of_its_own_that_any_tool_supports(file: SloFile) -> None:
     objects = list(yaml.safe_load_all(to_openslo(file)))
     names = [(found["kind"], found["metadata"]["name"]) for found in objects]
