@@ -110,6 +110,7 @@ def test_an_audit_judges_by_the_service_of_the_day(
         (("--slo", "{slo}", "--service", "batch", "--as-of", "2025-01-01"), "has no limit that"),
         (("--service", "chat"), "say in which file, with --slo"),
         (("--slo", "{slo}", "--as-of", "2026-01-01"), "give --service too"),
+        (("--slo", "{slo}", "--service", "chat", "--as-of", "0001-01-01"), "a year after 1"),
         (("--slo", "{slo}"), ":1: [[service]] holds objectives by date"),
     ],
 )

@@ -111,6 +111,8 @@ WRONG = [
     (HEAD + GOAL.replace("0.9", "1.0"), "leaves no budget"),
     (HEAD + GOAL.replace("0.9", "0"), "expected a number above 0"),
     (HEAD + GOAL.replace("0.9", "nan"), "expected a number above 0"),
+    (HEAD + GOAL.replace("0.9", "inf"), "expected a number above 0"),
+    (HEAD + GOAL.replace("0.9", "1e999999"), "target = 1E+999999: expected a number above 0, and"),
     (HEAD + GOAL.replace("0.9", "true"), "target = true: expected a number"),
     (HEAD + GOAL.replace("0.9", "0.9999999999"), "expected 9 decimals at most"),
     (HEAD + GOAL.replace("from = 2026-01-01\n", ""), "from is missing; write from = 2026-01-31"),
@@ -161,6 +163,8 @@ WRONG = [
         (':12: exclusion.service = "chta": no service is called chta (did you mean chat?)'),
     ),
     (HEAD + "x = 50ms\n", "slo.toml: not TOML: "),
+    (f"x = {'[' * 2000}{']' * 2000}", "slo.toml: not TOML: "),
+    (f"x = {'1' * 5000}", "slo.toml: not TOML: "),
 ]
 
 

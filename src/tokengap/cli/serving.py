@@ -1,7 +1,7 @@
 """`--service`: judge by what one service of an SLO file promises."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +25,13 @@ def as_of(says: str) -> Callable[[Command], Command]:
 
 
 def day_of(given: datetime | None) -> date:
-    """The day of `--as-of`: today in UTC if none is given."""
+    """The day of `--as-of`: today in UTC if none is given. UsageError where windows leave time."""
+    from tokengap.errors import UsageError
+
+    if given is not None and not MINYEAR < given.year < MAXYEAR:
+        raise UsageError(
+            f"--as-of {given.date()}: expected a year after {MINYEAR}, before {MAXYEAR}"
+        )
     return (given or datetime.now(UTC)).date()
 
 

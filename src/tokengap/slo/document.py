@@ -55,10 +55,9 @@ def decoded(content: bytes, name: str) -> str:
 def parse_toml(text: str, name: str) -> Document:
     """The document of TOML text. UsageError if it is none; `name` starts the message."""
     try:
-        data = tomllib.loads(text, parse_float=Decimal)
-    except tomllib.TOMLDecodeError as error:
+        return Document(name, tomllib.loads(text, parse_float=Decimal), key_lines(text))
+    except (ValueError, ArithmeticError, RecursionError) as error:  # also numbers beyond all use
         raise UsageError(f"{name}: not TOML: {error}; durations stand in quotes") from error
-    return Document(name, data, key_lines(text))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -30,8 +30,6 @@ from tokengap.slo.model import (
 from tokengap.slo.table import Table
 
 LONGEST_ROLLING_DAYS: Final = 366
-MOST_DECIMALS: Final = 9
-"""Of a target: a budget below one request in a billion is none."""
 ROLLING_DAYS: Final = re.compile(r"([1-9][0-9]{0,3})([dw])")
 DAYS_OF: Final = {"d": 1, "w": 7}
 _TOP: Final = ("service", "deployment", "exclusion")
@@ -135,8 +133,6 @@ def _target(table: Table) -> Decimal:
     if target > 1:
         meant = f"; {target} % is {target / 100}" if target < 100 else ""  # noqa: PLR2004 (percent)
         table.fail("target", f"expected a share below 1{meant}")
-    if target != round(target, MOST_DECIMALS):
-        table.fail("target", f"expected {MOST_DECIMALS} decimals at most")
     return target
 
 

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from tokengap.errors import UsageError
 from tokengap.slo.document import Document, did_you_mean
 from tokengap.slo.lines import KeyPath
+from tokengap.units import INT64_MAX
+
+MOST_DECIMALS: Final = 9
+"""Of a number: a share below one in a billion is of nothing."""
 
 _Value = TypeVar("_Value")
 
@@ -28,7 +32,8 @@ class Table:
         for key in data:
             if key not in known:
                 keys = f"the keys here are {', '.join(known)}"
-                self.fail(key, f"no such key{did_you_mean(str(key), known)}; {keys}", value=False)
+                hint = did_you_mean(str(key), known)  # YAML has keys that are no texts
+                self.fail(str(key), f"no such key{hint}; {keys}", value=False)
 
     def place(self, key: str | None = None) -> str:
         """`file:line: path` of the table or of a key in it; indices of lists are left out."""
@@ -90,16 +95,21 @@ class Table:
 
     def number(self, key: str) -> Decimal | None:
         """A number above 0, exactly as it is written."""
-        value = self._kind(key, int | Decimal, "a number")
-        if value is not None and not (Decimal(value).is_finite() and value > 0):
-            self.fail(key, "expected a number above 0")
-        return None if value is None else Decimal(value)
+        stated = self._kind(key, int | Decimal, "a number")
+        if stated is None:
+            return None
+        value = Decimal(stated)
+        if value.is_nan() or not 0 < value <= INT64_MAX:
+            self.fail(key, f"expected a number above 0, and not above {INT64_MAX}")
+        if value != round(value, MOST_DECIMALS):
+            self.fail(key, f"expected {MOST_DECIMALS} decimals at most")
+        return value
 
     def count(self, key: str) -> int | None:
         """A whole number of 1 or more."""
         value: int | None = self._kind(key, int, "a whole number")
-        if value is not None and value < 1:
-            self.fail(key, "expected 1 or more")
+        if value is not None and not 1 <= value <= INT64_MAX:
+            self.fail(key, f"expected 1 or more, and not above {INT64_MAX}")
         return value
 
     def day(self, key: str) -> date | None:

@@ -233,6 +233,10 @@ REFUSED = {
         ":33: SLO other: its window is 7d, and that of chat-ttft 28d; SLOs of one service share it",
     ),
     "key twice": (changed("kind: SLO", "kind: SLO\nkind: SLO"), "slo.yaml:3: kind is given twice"),
+    "no number": (changed("99.5", ".nan"), "targetPercent = NaN: expected a number above 0"),
+    "sexagesimal": (changed("99.5", "9:30.5"), "slo.yaml: not YAML: 9:30.5 is no decimal number"),
+    "key that is no text": (changed("kind: SLO", "kind: SLO\n1: 2"), "slo.yaml:3: 1: no such key"),
+    "endless": ("a: &a [*a]", "slo.yaml: not YAML: "),
     "no YAML": ("a: [", "slo.yaml: not YAML: "),
     "a day that is none": (
         changed("2026-01-01", "2026-13-01"),

@@ -1,5 +1,6 @@
 """YAML documents as exact values with their lines, and back."""
 
+import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from importlib import import_module
@@ -24,15 +25,16 @@ def parse_yaml(text: str, name: str) -> list[Document]:
     class Exact(yaml.SafeLoader):  # type: ignore[misc,name-defined] # a module that may be missing
         """Keeps the digits of fractions."""
 
-    Exact.add_constructor(_FLOAT, lambda loader, node: Decimal(loader.construct_scalar(node)))
+    Exact.add_constructor(_FLOAT, lambda loader, node: _exact(loader.construct_scalar(node)))
     try:
         loader = Exact(text)
+        loader.name = name
         documents = []
         while loader.check_node():
             node = loader.get_node()
             data = loader.construct_document(node)
             documents.append(Document(name, data, dict(_lines(yaml, node, (), name))))
-    except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{name}: not YAML: {' '.join(str(error).split())}") from error
     return [document for document in documents if document.data is not None]
 
@@ -55,6 +57,14 @@ def dump_yaml(documents: Iterable[dict[str, Any]]) -> str:
         documents, Dumper=Exact, sort_keys=False, allow_unicode=True, explicit_start=True
     )
     return text
+
+
+def _exact(text: str) -> Decimal:
+    """The number as it is written; `.inf` and `.nan` are YAML's."""
+    try:
+        return Decimal(re.sub(r"\.(?=inf|nan)", "", text.lower()))
+    except ArithmeticError as error:
+        raise ValueError(f"{text} is no decimal number") from error
 
 
 def _digits(value: Decimal) -> str:
