@@ -85,6 +85,7 @@ WRONG = [
     (HEAD + 'window = "1h"\n' + GOAL, ':3: service.window = "1h": expected days that roll'),
     (HEAD + 'window = "367d"\n' + GOAL, '"366d" at most'),
     (HEAD + 'window = "0d"\n' + GOAL, "expected days that roll"),
+    (f'{HEAD}description = "{"x" * 1051}"\n{GOAL}', "expected 1050 characters at most"),
     (HEAD + 'description = ""\n' + GOAL, "not an empty one"),
     (
         HEAD + 'match = { deployments = "a" }\n' + GOAL,

@@ -29,6 +29,8 @@ from tokengap.slo.model import (
 )
 from tokengap.slo.table import Table
 
+LONGEST_DESCRIPTION: Final = 1050
+"""Characters; as in OpenSLO."""
 LONGEST_ROLLING_DAYS: Final = 366
 ROLLING_DAYS: Final = re.compile(r"([1-9][0-9]{0,3})([dw])")
 DAYS_OF: Final = {"d": 1, "w": 7}
@@ -81,12 +83,19 @@ def _service(table: Table) -> Service:
         name,
         tuple(goals),
         match=_match(table),
-        description=table.text("description"),
+        description=_description(table),
         vantage=table.choice("vantage", CHOICES["vantage"]),
         origin=table.choice("origin", CHOICES["origin"]),
         handoff=table.choice("handoff", CHOICES["handoff"]) or Service.handoff,
         window=_window(table),
     )
+
+
+def _description(table: Table) -> str | None:
+    text = table.text("description")
+    if text is not None and len(text) > LONGEST_DESCRIPTION:
+        table.fail("description", f"expected {LONGEST_DESCRIPTION} characters at most")
+    return text
 
 
 def _match(table: Table) -> dict[str, tuple[str, ...]]:

@@ -67,5 +67,5 @@ def test_a_calendar_window_begins_at_a_first_of_the_month_in_utc() -> None:
     objects = list(yaml.safe_load_all(to_openslo(full())))
     (window,) = objects[-1]["spec"]["timeWindow"]
     assert (window["duration"], window["isRolling"]) == ("1M", False)
-    assert str(window["calendar"]["startTime"]) == "2024-01-01 00:00:00"
+    assert window["calendar"]["startTime"] == "2024-01-01 00:00:00"
     assert window["calendar"]["timeZone"] == "UTC"

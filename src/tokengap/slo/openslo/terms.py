@@ -1,6 +1,5 @@
 """Words that an export writes and an import expects."""
 
-from datetime import datetime
 from typing import Final
 
 API: Final = "openslo/v1"
@@ -16,6 +15,6 @@ JUDGED: Final = ("match", "vantage", "origin", "handoff")
 """Keys of a service that stand in the metric source of each of its SLOs."""
 CALENDARS: Final = {"week": "1w", "month": "1M"}
 UTC_NAMES: Final = ("UTC", "Etc/UTC")
-CALENDAR_START: Final = datetime(2024, 1, 1)  # noqa: DTZ001 (OpenSLO keeps the zone beside it)
+CALENDAR_START: Final = "2024-01-01 00:00:00"
 """A Monday and the first of a month."""
 EXTRA: Final = "tokengap[openslo]"
