@@ -166,3 +166,19 @@ def test_promises_of_the_text_are_what_the_text_says(tmp_path: Path) -> None:
     assert [(o["statistic"], o["limit_ns"]) for o in report["objectives"]] == [
         ("worst_gap", 500_000_000)
     ]
+
+
+def test_baseline_of_the_text_says_what_the_text_says() -> None:
+    (command,) = block("bash", "tokengap baseline").splitlines()
+    section = TEXT.split("\n## Would separation pay?\n")[1].split("\n## ")[0]
+    arguments = [
+        str(README.parent / word) if word.startswith("sample_traces") else word
+        for word in command.split()[1:]
+    ]
+    ran = tokengap(*arguments)
+    assert "Verdict: interference" in ran.out
+    assert "21 of 68 requests miss a limit;" in ran.out
+    assert "21 of 68 requests miss a limit, and 12 of them would not" in section
+    for value in ("60.6 ms", "8.00 ms", "1.09 s"):
+        assert value in section
+        assert value in ran.out

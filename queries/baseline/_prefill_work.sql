@@ -3,6 +3,7 @@
 -- A worker computes prompts in turn: an inferred prefill begins no earlier than the one before it
 -- ended, and what it waited until then is no prefill. Those that end within 2 ms are of one step.
 -- came_ns: when the prompt was there, by what is measured or logged; NULL where no origin is.
+-- computed_tokens: those of the prompt that were not cached; NULL where its length is not known.
 --
 -- Requires: prefills, _judged, _stream_places, streams
 CREATE VIEW _prefill_work AS
@@ -21,8 +22,10 @@ SELECT
     p.base,
     p.worker,
     p.basis,
-    p.prompt_tokens,
-    greatest(p.prompt_tokens - coalesce(a.cached_tokens, 0), 0) AS computed_tokens,
+    CASE
+        WHEN p.prompt_tokens IS NOT NULL
+            THEN greatest(p.prompt_tokens - coalesce(a.cached_tokens, 0), 0)
+    END AS computed_tokens,
     CASE WHEN p.basis = 'measured' THEN p.start_ns ELSE a.came_ns END AS came_ns,
     CASE
         WHEN p.basis = 'measured' THEN p.start_ns

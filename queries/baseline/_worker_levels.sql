@@ -3,7 +3,8 @@
 -- Values hold after every event of the instant. Running counts judged streams between their first
 -- and last token; held_tokens, what these hold of prompt and answer, if each grows evenly, and
 -- grows by held_per_ns. prefill_tokens and prefill_ns: prompt tokens computed so far, each prompt
--- evenly over its prefill, and how long any prefill had run; both grow until the next instant.
+-- evenly over its prefill (one of unknown length counts as one token), and how long any prefill had
+-- run; both grow until the next instant.
 --
 -- Requires: _judged, streams, _stream_places, _prefill_work
 CREATE VIEW _worker_levels AS
@@ -22,7 +23,7 @@ WITH running AS (
 
 computed AS (
     SELECT
-        hash(base, worker) AS place, start_ns, end_ns, coalesce(prompt_tokens, 0) AS tokens,
+        hash(base, worker) AS place, start_ns, end_ns, coalesce(computed_tokens, 1) AS tokens,
     FROM _prefill_work
     WHERE start_ns <= end_ns
 ),

@@ -41,7 +41,11 @@ weighed AS (
     SELECT
         place,
         end_ns // width_ns AS block,
-        CASE WHEN dose_tokens < 1 THEN 0 ELSE 1 + floor(log2(dose_tokens)) END::INTEGER AS dose_step,
+        -- A sum of shares of prompts may fall short of a whole token by rounding.
+        CASE
+            WHEN dose_tokens + 1e-6 < 1 THEN 0
+            ELSE 1 + floor(log2(dose_tokens + 1e-6))
+        END::INTEGER AS dose_step,
         gap_ns,
         step_ns,
         dose_tokens,

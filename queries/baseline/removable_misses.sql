@@ -31,7 +31,6 @@ WITH missed AS MATERIALIZED (
 shortened AS (
     SELECT
         stream,
-        gap_ns,
         prefill_ns,
         gap_ns - prefill_ns AS apart_ns,
         _chunked_ns(gap_ns, prefill_ns, dose_tokens, chunk_budget) AS chunked_ns,
@@ -44,10 +43,20 @@ streams_apart AS (
         stream,
         max(apart_ns) AS worst_apart,
         max(chunked_ns) AS worst_chunked,
-        quantile_cont(apart_ns, [0.5, 0.9, 0.99]) AS apart,
-        quantile_cont(chunked_ns, [0.5, 0.9, 0.99]) AS chunked,
         sum(prefill_ns) AS prefill_ns,
     FROM shortened
+    GROUP BY stream
+),
+
+-- These hold every gap in memory: only where a limit is on them.
+percentiles_apart AS (
+    SELECT
+        stream,
+        quantile_cont(apart_ns, [0.5, 0.9, 0.99]) AS apart,
+        quantile_cont(chunked_ns, [0.5, 0.9, 0.99]) AS chunked,
+    FROM shortened
+    SEMI JOIN (FROM missed WHERE statistic IN ('gap_p50', 'gap_p90', 'gap_p99')) AS asked
+        USING (stream)
     GROUP BY stream
 ),
 
@@ -61,9 +70,9 @@ judged AS (
         j.status = 'completed' AND coalesce(
             CASE m.statistic
                 WHEN 'worst_gap' THEN s.worst_apart <= m.limit_ns
-                WHEN 'gap_p50' THEN s.apart[1] <= m.limit_ns
-                WHEN 'gap_p90' THEN s.apart[2] <= m.limit_ns
-                WHEN 'gap_p99' THEN s.apart[3] <= m.limit_ns
+                WHEN 'gap_p50' THEN p.apart[1] <= m.limit_ns
+                WHEN 'gap_p90' THEN p.apart[2] <= m.limit_ns
+                WHEN 'gap_p99' THEN p.apart[3] <= m.limit_ns
                 WHEN 'tpot'
                     THEN j.tpot_low_span_ns - s.prefill_ns <= m.limit_ns::HUGEINT * j.tpot_low_tokens
                 WHEN 'e2e' THEN j.e2e_low_ns - s.prefill_ns <= m.limit_ns
@@ -73,15 +82,16 @@ judged AS (
         j.status = 'completed' AND coalesce(
             CASE m.statistic
                 WHEN 'worst_gap' THEN s.worst_chunked <= m.limit_ns
-                WHEN 'gap_p50' THEN s.chunked[1] <= m.limit_ns
-                WHEN 'gap_p90' THEN s.chunked[2] <= m.limit_ns
-                WHEN 'gap_p99' THEN s.chunked[3] <= m.limit_ns
+                WHEN 'gap_p50' THEN p.chunked[1] <= m.limit_ns
+                WHEN 'gap_p90' THEN p.chunked[2] <= m.limit_ns
+                WHEN 'gap_p99' THEN p.chunked[3] <= m.limit_ns
             END,
             false
         ) AS is_chunked,
     FROM missed AS m
     INNER JOIN _judged AS j USING (trace, request_id, attempt, choice, vantage)
     LEFT JOIN streams_apart AS s USING (stream)
+    LEFT JOIN percentiles_apart AS p USING (stream)
 ),
 
 counted AS (

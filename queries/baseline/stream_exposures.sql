@@ -32,7 +32,7 @@ WITH summed AS (
     SELECT
         stream,
         count(*) AS gaps,
-        count(*) FILTER (dose_tokens >= 1) AS exposed_gaps,
+        count(*) FILTER (dose_tokens + 1e-6 >= 1) AS exposed_gaps,
         sum(prefill_ns) AS prefill_ns,
         any_value(step_ns) AS step_ns,
         max(gap_ns) AS worst_gap_ns,

@@ -9,7 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokengap.library import SHARED, Catalogue
+from tokengap.findings.baseline import STORED
+from tokengap.library import Catalogue
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store.connect import Declared, Tables, bind
 from tokengap.store.keys import superseding as superseding_of
@@ -121,7 +122,8 @@ class Library:
         telling = "cardinality(ids) > 0 OR len(stages) > 0 OR len(reported) > 0"
         found = self.con.execute(f"SELECT count(*) FROM stored_streams WHERE {telling}").fetchone()
         joins = bool(declared.id_prefixes) or found != (0,)
-        self._stale |= set(self._stored if joins or self._joined else SHARED)
+        own = STORED if not (joins or self._joined) else self._stored
+        self._stale |= set(own) & set(self._stored)
         self._joined = joins
 
     def compute(self, name: str) -> None:

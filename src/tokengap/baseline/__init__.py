@@ -7,6 +7,7 @@ from tokengap.baseline.chance import Estimate
 from tokengap.baseline.response import Blocks, Dose, Effect, blocks_of, respond
 from tokengap.baseline.service import (
     Decodes,
+    Jitter,
     PrefillCost,
     Prefills,
     Seen,
@@ -24,6 +25,7 @@ __all__ = [
     "Effect",
     "Estimate",
     "Evidence",
+    "Jitter",
     "Misses",
     "PrefillCost",
     "Prefills",

@@ -89,7 +89,7 @@ def blocks_of(columns: Mapping[str, Numbers], cluster: Counts, dose_step: Counts
 def respond(blocks: Blocks, seed: int = 0) -> tuple[list[Dose], Effect]:
     """The response at each dose, and the effect over all; intervals by resampled blocks of time."""
     seen = blocks.sums.sum(axis=0)
-    flat = blocks.sums.reshape(len(blocks.sums), -1)
+    flat = blocks.sums.reshape(len(blocks.sums), seen.size)
     draws = resampled(len(flat), RESAMPLES, seed) if len(flat) else ()
     drawn = np.array([draw @ flat for draw in draws]).reshape(-1, *seen.shape)
     present = (blocks.sums[:, :, _GAPS] > 0).sum(axis=0)

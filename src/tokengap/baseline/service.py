@@ -46,6 +46,36 @@ class Decodes:
 
 
 @dataclass(frozen=True)
+class Jitter:
+    """How single decode steps lie around their mean: rows of `step_jitter`, ascending.
+
+    The cost of a step is a mean. Single ones, as they were delivered, are longer or shorter by
+    these ratios, which are 1 on average: a prediction of single gaps needs both.
+    """
+
+    ratios: Numbers
+    gaps: Numbers
+
+    def quantile(self, share: float) -> float | None:
+        """The ratio that this share of the gaps does not exceed; None where no gap is calm.
+
+        >>> Jitter(np.array([0.5, 1.0, 2.0]), np.array([1.0, 8.0, 1.0])).quantile(0.9)
+        1.0
+        """
+        if not len(self.gaps):
+            return None
+        reached = np.cumsum(self.gaps) >= share * self.gaps.sum() * (1 - 1e-12)
+        return float(self.ratios[int(np.argmax(reached))])
+
+    def sample(self, count: int, seed: int) -> Numbers:
+        """So many ratios, drawn as often as they were seen; 1 where none was."""
+        if not len(self.gaps):
+            return np.ones(count)
+        chances = self.gaps / self.gaps.sum()
+        return np.random.default_rng(seed).choice(self.ratios, size=count, p=chances)
+
+
+@dataclass(frozen=True)
 class Seen:
     """Ranges of what was fitted: outside of them, a prediction rests on the line alone."""
 
@@ -110,6 +140,7 @@ class ServiceFit:
     decode: StepCost | None
     prefill_line: Line
     decode_line: Line
+    jitter: Jitter
     seen: Seen
 
     @property
@@ -123,7 +154,7 @@ class ServiceFit:
                     yield f"{part}, {term}: {coefficient.unidentified}"
 
 
-def fit_service(prefills: Prefills, decodes: Decodes) -> ServiceFit:
+def fit_service(prefills: Prefills, decodes: Decodes, jitter: Jitter) -> ServiceFit:
     """The costs; decode steps first, for prefills share steps with them."""
     told = decodes.steps >= _LEAST_STEPS
     design = np.column_stack([decodes.steps, decodes.held_tokens, decodes.running])
@@ -140,7 +171,7 @@ def fit_service(prefills: Prefills, decodes: Decodes) -> ServiceFit:
         _range(decodes.running[told] / per_step),
         _range(decodes.held_tokens[told] / per_step),
     )
-    return ServiceFit(prefill, decode, prefill_line, decode_line, seen)
+    return ServiceFit(prefill, decode, prefill_line, decode_line, jitter, seen)
 
 
 def _values(line: Line) -> list[float]:

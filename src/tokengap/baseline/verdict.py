@@ -72,6 +72,8 @@ def _decided(evidence: Evidence) -> tuple[Name, str]:
         return "no measured interference", _harmless(evidence)
     if why := _short_of_resources(evidence):
         return "provisioning", f"{of}, and {why}."
+    if not evidence.effect.gaps:
+        return "no measured interference", f"{of}, and this log shows no gaps of completed ones."
     if not _is_measured(evidence.effect):
         return "no measured interference", (
             f"{of}, but by what this log shows, long gaps do not come with other requests' "

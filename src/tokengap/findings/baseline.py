@@ -12,6 +12,7 @@ from tokengap.baseline import (
     Dose,
     Effect,
     Evidence,
+    Jitter,
     Misses,
     ServiceFit,
     Verdict,
@@ -105,9 +106,9 @@ def baseline(
         any=any_missed,
         doses=doses,
         effect=effect,
-        bases=rows(con, "SELECT basis, count(*) AS n FROM prefills GROUP BY 1 ORDER BY 1"),
+        bases=rows(con, _BASES),
         queued_share=queued_share,
-        service=fit_service(prefills, Decodes(**_columns(con, _DECODES))),
+        service=_service(con, prefills),
         prefills=prefills,
         dependence=rows(con, "FROM length_dependence")[0],
         lengths=rows(con, "FROM length_percentiles"),
@@ -121,9 +122,17 @@ def baseline(
 
 def service_of(con: duckdb.DuckDBPyConnection) -> ServiceFit:
     """What work costs on the workers of a log, alone; the query library must be loaded."""
-    return fit_service(Prefills(**_columns(con, _PREFILLS)), Decodes(**_columns(con, _DECODES)))
+    return _service(con, Prefills(**_columns(con, _PREFILLS)))
 
 
+_BASES: Final = """
+    SELECT
+        basis, count(*) AS n,
+        count(*) FILTER (worker_source IS NULL) AS on_unnamed_workers
+    FROM prefills
+    GROUP BY basis
+    ORDER BY basis
+"""
 _PREFILLS: Final = """
     SELECT
         (end_ns - start_ns)::DOUBLE AS time_ns, computed_tokens::DOUBLE AS tokens,
@@ -161,6 +170,14 @@ _STALLED: Final = f"""
         ) AS neither
     FROM stream_exposures(chunk_budget := {{}})
 """
+
+
+_JITTER: Final = "SELECT ratio AS ratios, gaps::DOUBLE AS gaps FROM step_jitter"
+
+
+def _service(con: duckdb.DuckDBPyConnection, prefills: Prefills) -> ServiceFit:
+    decodes = Decodes(**_columns(con, _DECODES))
+    return fit_service(prefills, decodes, Jitter(**_columns(con, _JITTER)))
 
 
 def _columns(con: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:

@@ -119,6 +119,8 @@ def connect(declared: Declared, scratch: Path | None = None) -> duckdb.DuckDBPyC
     """A connection whose canonical tables are empty; what does not fit spills to `scratch`."""
     con = duckdb.connect()
     con.execute("SET preserve_insertion_order = false")
+    # An unnested list counts as one row: so many were joined by trying every pair.
+    con.execute("SET asof_loop_join_threshold = 0")
     con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     if scratch is not None:
         con.execute(f"SET temp_directory = {literal(str(scratch))}")

@@ -20,7 +20,7 @@ from tokengap.replay.workload import Floats, Ints
 from tokengap.report.replay.fitted import Fitted, fitted
 from tokengap.report.replay.logged import arrivals
 
-RUNS: Final = Path(__file__).parents[2] / "replay" / "reference" / "vllm_calibrated"
+RUNS: Final = Path(__file__).parents[3] / "sample_traces" / "vllm-bench" / "calibrated"
 ENGINE: Final = Pools.colocated(1, scheduler=Chunked(8192))
 PERCENTILES: Final = (50, 90, 99)
 STALL_NS: Final = 500e6

@@ -1,7 +1,8 @@
 """A baseline for programs: the JSON object `tokengap.baseline/1`.
 
 Fields are only added to it. Times are ns. An estimate is an object of value, low and high, the
-latter two a 95 % interval by resampled blocks of time; null where the log does not tell.
+latter two a 95 % interval by resampled blocks of time; null where the log does not tell. Numbers
+have twelve digits: the order in which sums are added up shows in later ones.
 """
 
 import json
@@ -15,6 +16,7 @@ from tokengap.findings.audit import Row
 from tokengap.findings.baseline import Baseline
 
 SCHEMA: Final = "tokengap.baseline/1"
+_DIGITS: Final = 12
 _UNITS: Final = {
     "prefill": ("ns", "ns/token", "ns/token^2"),
     "step": ("ns", "ns/token", "ns/request"),
@@ -23,7 +25,15 @@ _UNITS: Final = {
 
 def contract_text(found: Baseline) -> str:
     """The object as strict JSON."""
-    return json.dumps(contract(found), indent=1, allow_nan=False) + "\n"
+    return json.dumps(_rounded(contract(found)), indent=1, allow_nan=False) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def contract(found: Baseline) -> dict[str, Any]:
@@ -61,6 +71,10 @@ def _service(found: Baseline) -> dict[str, Any]:
     return {
         "prefill": _line(service.prefill_line, PREFILL_TERMS, _UNITS["prefill"]),
         "step": _line(service.decode_line, STEP_TERMS, _UNITS["step"]),
+        "jitter": [
+            {"ratio": float(ratio), "gaps": int(gaps)}
+            for ratio, gaps in zip(service.jitter.ratios, service.jitter.gaps, strict=True)
+        ],
         "seen": {name: list(ends) for name, ends in asdict(service.seen).items()},
         "unidentified": list(service.unidentified),
     }

@@ -21,12 +21,14 @@ _LEVELS: Final = (0.5, 0.9, 0.99, 1.0)
 
 
 def scope(found: Baseline) -> str:
-    """Vantage, origins, and how the times of prefills are known."""
+    """Vantage, origins, and how times and workers of prefills are known."""
     judged = next((row for row in found.vantages if row["judged"]), None)
     seen = "no vantage" if judged is None else judged["vantage"]
     origins = " or ".join(judged["origins"]) if judged else ""
     known = ", ".join(f"{format_count(row['n'])} {row['basis']}" for row in found.bases)
-    return f"{seen}, times from {origins or 'nowhere'} · prefills: {known or 'none known'}"
+    unnamed = sum(row["on_unnamed_workers"] for row in found.bases)
+    workers = " · no worker is named: those of a deployment count as one" if unnamed else ""
+    return f"{seen}, times from {origins or 'nowhere'} · prefills: {known or 'none known'}{workers}"
 
 
 def between(found: Estimate, show: Callable[[float], str] = format_duration) -> str:
@@ -107,6 +109,12 @@ def service_notes(found: Baseline) -> Iterator[str]:
                 f"{part}: {format_count(line.rows)} samples, half of them within "
                 f"{format_share(line.error_share)} of the line."
             )
+    low, high, tail = (service.jitter.quantile(share) for share in (0.1, 0.9, 0.99))
+    if low is not None:
+        yield (
+            f"Single steps, as delivered: 80 % take {low:.2f} to {high:.2f} times their stream's "
+            f"mean, 1 % over {tail:.2f} times."
+        )
     seen = service.seen
     if seen.running[1]:
         yield (

@@ -21,14 +21,15 @@ _READING: Final = (
     "Prefill of S tokens whose squares add up to Q: fixed + per token * S + per squared token * Q. "
     "Decode step of B requests that hold T tokens: fixed + per token held * T + per request * B."
 )
-_SEEN: Final = Place("seen", "var(--met)", CIRCLE)
+_ONE: Final = Place("one", "var(--met)", CIRCLE)
+_SEVERAL: Final = Place("several", "var(--met)", CIRCLE, hollow=True)
 _FITTED: Final = Place("fitted", "var(--hidden)", SQUARE)
 
 
 def service_model(found: Baseline) -> Section:
     """Prefills against their tokens, the fitted line of one prompt, and all coefficients."""
-    data = _prefills(found)
     service = found.service
+    data = _prefills(found) if service.prefill is not None else []
     return Section(
         "service_model",
         "Cost of work",
@@ -41,16 +42,14 @@ def service_model(found: Baseline) -> Section:
         table=Table(
             SERVICE_COLUMNS, list(service_rows(found)), (*SERVICE_COLUMNS[:2], "not identified")
         ),
-        notes=[
-            _READING,
-            *service_notes(found),
-        ],
+        notes=[_READING, *service_notes(found)],
     )
 
 
 def _legend(found: Baseline, data: Sequence[Row]) -> Iterator[Key]:
-    if data:
-        yield Key(_SEEN, "prefill steps", format_count(len(data)))
+    for place, says, is_one in ((_ONE, "of one prompt", True), (_SEVERAL, "of several", False)):
+        if count := sum(row["is_one"] is is_one for row in data):
+            yield Key(place, says, f"{format_count(count)} prefill steps")
     if found.service.prefill is not None:
         yield Key(_FITTED, "fitted", "one prompt, nothing else running")
 
@@ -65,6 +64,7 @@ def _prefills(found: Baseline) -> list[Row]:
             "tokens": int(prefills.tokens[at]),
             "time_ns": int(prefills.time_ns[at]),
             "running": int(prefills.running[at]),
+            "is_one": bool(prefills.squares[at] == prefills.tokens[at] ** 2),
         }
         for at in chosen
         if prefills.tokens[at] > 0 and prefills.time_ns[at] > 0
@@ -87,15 +87,14 @@ def _chart(found: Baseline, data: Sequence[Row]) -> Spec:
         "x": alt.X("tokens:Q", scale=scale, axis=axis),
         "y": alt.Y(**in_ms("time", "prefill", y)),
     }
-    points = over(seen).mark_point(
-        fill=_SEEN.colour, stroke=_SEEN.colour, fillOpacity=0.4, strokeWidth=1, size=34
-    )
+    points = over(seen).mark_point(stroke=_ONE.colour, fillOpacity=0.5, strokeWidth=1, size=34)
+    fill = alt.condition("datum.is_one", alt.value(_ONE.colour), alt.value("transparent"))
     tooltip = [
         alt.Tooltip("tokens:Q", title="prompt tokens"),
         alt.Tooltip("lasted:N", title="took"),
         alt.Tooltip("running:Q", title="requests beside it"),
     ]
-    layers: list[Layer] = [points.encode(**at, tooltip=tooltip)]
+    layers: list[Layer] = [points.encode(**at, fill=fill, tooltip=tooltip)]
     if line:
         drawn = over(line).mark_line(stroke=_FITTED.colour, strokeWidth=2.2, clip=True)
         layers.append(drawn.encode(**at))
