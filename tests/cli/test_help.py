@@ -14,9 +14,10 @@ from tokengap.cli import COMMANDS
 from tokengap.cli.handoff import SUBCOMMANDS as HANDOFF
 from tokengap.cli.replay import SUBCOMMANDS as REPLAY
 from tokengap.cli.slo import SUBCOMMANDS as SLO
+from tokengap.cli.store import SUBCOMMANDS as STORE
 
 GOLDEN = Path(__file__).parent / "golden"
-GROUPS = {"handoff": HANDOFF, "replay": REPLAY, "slo": SLO}
+GROUPS = {"store": STORE, "handoff": HANDOFF, "replay": REPLAY, "slo": SLO}
 HELPED = (
     "tokengap",
     *COMMANDS,

@@ -8,7 +8,7 @@ from tests.store.fakes import NOON_NS, PROVENANCE, batch
 from tokengap.errors import StoreError
 from tokengap.store import days as module
 from tokengap.store.days import DAY_NS, PartSet, days
-from tokengap.store.parts import PartWriter, read_part
+from tokengap.store.parts import PartWriter, read_parts
 
 MIDNIGHT_NS = NOON_NS + DAY_NS // 2
 
@@ -67,7 +67,7 @@ def test_each_day_gets_a_part_of_its_own(tmp_path: Path) -> None:
     assert {part.day: (part.streams, part.tokens) for part in written.parts} == {
         "2025-11-29": (2, 4), "2025-11-30": (1, 2),
     }  # fmt: skip
-    assert all(read_part(part.uri) == part for part in written.parts)
+    assert all(read_parts(part.uri) == [part] for part in written.parts)
 
 
 def test_without_days_there_is_one_part(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tokengap.errors import InputError, KeyCollisionError
 from tokengap.store.ingest import ingest
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_with
-from tokengap.store.parts import read_part
+from tokengap.store.parts import read_parts
 
 JOINING = (FakeAdapter(joins_files=True),)
 
@@ -49,7 +49,7 @@ def test_a_log_becomes_one_part(tmp_path: Path) -> None:
     ]
     assert loaded.clocks["id"].to_pylist() == ["host"]
     [part] = loaded.parts
-    assert read_part(part.uri) == part
+    assert read_parts(part.uri) == [part]
     assert part.day is None
     assert [file.name for file in part.provenance.files] == [path]
     assert part.provenance.files[0].size_bytes == source.path.stat().st_size

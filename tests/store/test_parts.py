@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from tests.store.fakes import NOON_NS, PROVENANCE, batch
 from tokengap.errors import StoreError
 from tokengap.schema import STREAM_COLUMNS, STREAMS
 from tokengap.store import parts
-from tokengap.store.parts import PartWriter, read_part, verify
-from tokengap.store.records import Part
+from tokengap.store.parts import PartWriter, read_parts, verify
+from tokengap.store.records import Part, footer
 
 CASES = Path(__file__).parents[1] / "cases" / "data"
 
@@ -167,7 +168,7 @@ def test_a_part_says_what_it_is(tmp_path: Path) -> None:
     part = write(tmp_path / "part", rows)
     assert (part.streams, part.tokens) == (4, 8)
     assert (part.first_origin_ns, part.last_origin_ns) == (NOON_NS - 3, NOON_NS + 1)
-    assert read_part(str(tmp_path / "part")) == part
+    assert read_parts(str(tmp_path / "part")) == [part]
 
 
 def test_a_part_without_rows_is_readable(tmp_path: Path) -> None:
@@ -213,4 +214,15 @@ def test_a_foreign_file_is_no_part(tmp_path: Path) -> None:
     (tmp_path / "garbage").write_bytes(b"PAR1" + bytes(100))
     for name in ("foreign", "garbage", "missing"):
         with pytest.raises(StoreError, match=f"{name}: no part that tokengap wrote"):
-            read_part(str(tmp_path / name))
+            read_parts(str(tmp_path / name))
+
+
+def test_a_file_from_before_files_were_merged_is_read(tmp_path: Path) -> None:
+    part = write(tmp_path / "part", batch([1], output_tokens=[2]))
+    [facts] = json.loads(footer([part]))
+    for later in ("first_row", "pruned"):
+        del facts[later]
+    older = pq.read_table(tmp_path / "part")
+    older = older.replace_schema_metadata({parts.FOOTER_KEY: json.dumps(facts).encode()})
+    pq.write_table(older, tmp_path / "older")
+    assert read_parts(str(tmp_path / "older")) == [replace(part, uri=str(tmp_path / "older"))]

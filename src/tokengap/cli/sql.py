@@ -24,7 +24,8 @@ def sql(name: str | None, as_list: bool, store: str | None, query_dirs: Sequence
         return
     parts = None
     if store is not None:
+        from tokengap.store.records import uris
         from tokengap.store.tables import open_store
 
-        parts = [part.uri for part in open_store(store).live_parts()]
+        parts = uris(open_store(store).live_parts())
     click.echo(script(catalogue, name, parts))

@@ -25,7 +25,7 @@ from tokengap.store.ingest import IngestSummary, ingest
 from tokengap.store.keys import superseding
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_paths
-from tokengap.store.records import Loaded
+from tokengap.store.records import Loaded, uris
 from tokengap.store.tables import Store, open_store
 from tokengap.units import parse_duration_ns
 
@@ -215,7 +215,7 @@ def tables_of(loaded: Sequence[Loaded], stores: Sequence[Store] = ()) -> Tables:
     parts = [part for store in stores for part in store.live_parts()]
     parts += [part for load in loaded for part in load.parts]
     return Tables(
-        streams=[part.uri for part in parts],
+        streams=uris(parts),
         rejects=pa.concat_tables([r.rejects for r in loaded] + [s.rejects() for s in stores]),
         clocks=pa.concat_tables([r.clocks for r in loaded] + [s.clocks() for s in stores]),
         superseding=superseding(parts),

@@ -5,6 +5,7 @@ it (is the source there already? are the keys free?) then still holds when it la
 is in no commit is invisible, and any Delta vacuum removes it in time.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ COMMIT_TRIES: Final = 50
 """Each refusal means that another writer got through, so trying again makes progress."""
 
 
+DIGEST_DIGITS: Final = 32
+
 CHECKPOINT_COMMITS: Final = "10"
 """Opening a table replays the commits since its last checkpoint."""
 
@@ -40,11 +43,29 @@ class NewFile:
 
 @dataclass(frozen=True)
 class Change:
-    """What one commit adds and removes, by URI; and what its log entry says."""
+    """What one commit adds and removes, by URI; and what its log entry says.
+
+    same_rows: the same rows lie elsewhere afterwards, so that who follows the table skips it.
+    """
 
     add: tuple[NewFile, ...] = ()
     remove: tuple[str, ...] = ()
     note: Mapping[str, Any] | None = None
+    same_rows: bool = False
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A file of the latest version, as the table's log has it."""
+
+    rows: int
+    size_bytes: int
+
+
+def digest_of(path: str, filesystem: pafs.FileSystem | None = None) -> str:
+    """The digits of a file's sha256 that its name in a table ends in."""
+    with (filesystem or pafs.LocalFileSystem()).open_input_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_DIGITS]
 
 
 def is_table(uri: str) -> bool:
@@ -59,38 +80,46 @@ class DeltaFiles:
 
     def __init__(self, uri: str, schema: pa.Schema, *, by_day: bool = False) -> None:
         self.uri = uri
+        self.columns = schema
         self._schema = schema.append(pa.field("day", pa.string())) if by_day else schema
         self._partition_by = ["day"] if by_day else []
 
     @cached_property
-    def _place(self) -> tuple[pafs.FileSystem, str]:
+    def place(self) -> tuple[pafs.FileSystem, str]:
+        """Where the table is: a file system, and the path in it."""
         filesystem, root = pafs.FileSystem.from_uri(self.uri)
         return filesystem, root
 
     def live(self) -> list[str]:
         """URIs of the files of the latest version, sorted; none if there is no table yet."""
-        return sorted(self.row_counts())
+        return sorted(self.files())
 
-    def row_counts(self) -> dict[str, int]:
-        """Rows of each live file, by URI."""
-        table = self._table()
-        return self._row_counts(table) if table else {}
-
-    def _row_counts(self, table: DeltaTable) -> dict[str, int]:
+    def files(self, table: DeltaTable | None = None) -> dict[str, LiveFile]:
+        """Files of the version `table`, else of the latest one, by URI."""
+        table = table or self.table()
+        if table is None:
+            return {}
         # not file_uris(): it quotes local paths, so that one with a blank cannot be opened
-        files = pa.table(table.get_add_actions(flatten=True)).select(["path", "num_records"])
-        return {f"{self.uri}/{file['path']}": file["num_records"] for file in files.to_pylist()}
+        actions = pa.table(table.get_add_actions(flatten=True))
+        columns = (actions[name].to_pylist() for name in ("path", "num_records", "size_bytes"))
+        return {
+            f"{self.uri}/{path}": LiveFile(rows, size_bytes)
+            for path, rows, size_bytes in zip(*columns, strict=True)
+        }
 
     def ensure(self) -> DeltaTable:
         """The table, made now if it is missing."""
-        return self._table() or self._create()
+        return self.table() or self._create()
 
     def put(self, file: Path, rows: int, day: str | None = None) -> NewFile:
-        """Copy a finished Parquet file below the table; its name was never used there before."""
-        filesystem, root = self._place
+        """Copy a finished Parquet file below the table; its name was never used there before.
+
+        The name it gets there ends in the digest of its bytes, so that damage is found later.
+        """
+        filesystem, root = self.place
         folder = f"/day={day}" if day else ""
-        name = file.name
         try:
+            name = f"{file.stem}-{digest_of(str(file))}{file.suffix}"
             filesystem.create_dir(f"{root}{folder}", recursive=True)
             pafs.copy_files(str(file), f"{root}{folder}/{name}", destination_filesystem=filesystem)
         except OSError as error:
@@ -105,7 +134,7 @@ class DeltaFiles:
         """
         for _ in range(COMMIT_TRIES):
             table = self.ensure()
-            live = sorted(self._row_counts(table))
+            live = sorted(self.files(table))
             change = plan(live)
             try:
                 if change.add or change.remove:
@@ -117,11 +146,12 @@ class DeltaFiles:
 
     def drop_unused(self, files: Iterable[NewFile]) -> None:
         """Remove those of `files` that no commit made live."""
-        filesystem, root = self._place
+        filesystem, root = self.place
         for uri in {file.uri for file in files}.difference(self.live()):
             filesystem.delete_file(root + uri.removeprefix(self.uri))
 
-    def _table(self) -> DeltaTable | None:
+    def table(self) -> DeltaTable | None:
+        """The latest version; None if there is no table yet, StoreError if it is damaged."""
         try:
             return DeltaTable(self.uri) if DeltaTable.is_deltatable(self.uri) else None
         except (DeltaError, OSError) as error:
@@ -137,15 +167,15 @@ class DeltaFiles:
                 configuration={"delta.checkpointInterval": CHECKPOINT_COMMITS},
             )
         except (DeltaError, OSError) as error:
-            table = self._table()  # another writer may have been first
+            table = self.table()  # another writer may have been first
             if table is None:
                 raise StoreError(f"{self.uri}: cannot be created ({error})") from error
             return table
 
     def _write(self, table: DeltaTable, change: Change) -> None:
         now_ms = time.time_ns() // 10**6
-        added = (self._add(file, now_ms) for file in change.add)
-        removed = (self._remove(uri, now_ms) for uri in change.remove)
+        added = (self._add(file, now_ms, change) for file in change.add)
+        removed = (self._remove(uri, now_ms, change) for uri in change.remove)
         try:
             table.create_write_transaction(
                 [*added, *removed],
@@ -159,17 +189,19 @@ class DeltaFiles:
         except (DeltaError, OSError) as error:
             raise StoreError(f"{self.uri}: cannot be written ({error})") from error
 
-    def _add(self, file: NewFile, now_ms: int) -> AddAction:
-        filesystem, root = self._place
+    def _add(self, file: NewFile, now_ms: int, change: Change) -> AddAction:
+        filesystem, root = self.place
         path = file.uri.removeprefix(f"{self.uri}/")
         size_bytes = filesystem.get_file_info(f"{root}/{path}").size
         stats = msgspec.json.encode({"numRecords": file.rows}).decode()
-        return AddAction(path, size_bytes, _partition(file.day), now_ms, True, stats)
+        return AddAction(
+            path, size_bytes, _partition(file.day), now_ms, not change.same_rows, stats
+        )
 
-    def _remove(self, uri: str, now_ms: int) -> RemoveAction:
+    def _remove(self, uri: str, now_ms: int, change: Change) -> RemoveAction:
         path = uri.removeprefix(f"{self.uri}/")
         day = path.split("/")[0].removeprefix("day=") if self._partition_by else None
-        return RemoveAction(path, True, now_ms, None, _partition(day))
+        return RemoveAction(path, not change.same_rows, now_ms, None, _partition(day))
 
 
 def _partition(day: str | None) -> dict[str, str | None]:

@@ -11,7 +11,7 @@ from tokengap.adapters.interface import Adapter
 from tokengap.errors import KeyCollisionError
 from tokengap.schema import STREAM_KEY
 from tokengap.store.connect import MEMORY_LIMIT
-from tokengap.store.records import Part
+from tokengap.store.records import Part, uris
 from tokengap.store.sql import parquet_scan
 
 _KEY: Final = ", ".join(STREAM_KEY)
@@ -95,11 +95,11 @@ def _rows_by_format(
     parts: Sequence[Part], families: Mapping[str, tuple[int, int]]
 ) -> Iterator[str]:
     for name, (bit, family) in families.items():
-        uris = [part.uri for part in parts if part.provenance.adapter == name]
-        if uris:
+        files = uris(part for part in parts if part.provenance.adapter == name)
+        if files:
             yield (
                 f"SELECT {_KEY}, hash({_KEY}) AS hash_of_key, {bit} AS format_bit,"
-                f" {family} AS family FROM {parquet_scan(uris)}"
+                f" {family} AS family FROM {parquet_scan(files)}"
             )
 
 
@@ -107,7 +107,7 @@ def _collision(
     con: duckdb.DuckDBPyConnection, key: Sequence[object], parts: Sequence[Part]
 ) -> KeyCollisionError:
     same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in STREAM_KEY)
-    scan = parquet_scan([part.uri for part in parts])
+    scan = parquet_scan(uris(parts))
     rows = con.execute(f"SELECT source FROM {scan} WHERE {same} ORDER BY 1 LIMIT 2", key).fetchall()
     names = {file.sha256[:16]: file.name for part in parts for file in part.provenance.files}
     first, second = (_place(source, names) for (source,) in rows)

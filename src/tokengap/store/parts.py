@@ -8,7 +8,7 @@ decodes the column in 0.06 s, plain int64 under zstd 3.6 bytes and 0.25 s. The c
 changes the size by less than 1 %, and 0.25 to 10 million gaps a row group change neither figure.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
-from tokengap.store.records import Part, Provenance
+from tokengap.store.records import Part, Provenance, footer, from_footer
 
 ROW_GROUP_GAPS: Final = 2_000_000
 ROW_WEIGHT_GAPS: Final = 16
@@ -61,27 +61,22 @@ def origin_ns(batch: pa.RecordBatch) -> pa.Array:
     return pc.coalesce(*(batch.column(name) for name in origins))
 
 
-class PartWriter:
-    """Writes one part; it has its name only after `close`, and `discard` leaves no trace of it.
+class PartFile:
+    """Writes one file; it has its name only after `finish`, and `discard` leaves no trace of it.
 
     Holds at most one row group. `held` counts its gaps, with `ROW_WEIGHT_GAPS` for each row.
     """
 
-    def __init__(self, path: Path, provenance: Provenance, day: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.held = 0
         self._path = path.absolute()
         self._partial = path.with_name(f"{path.name}.partial")
-        self._provenance = provenance
-        self._day = day
         self._batches: list[pa.RecordBatch] = []
-        self._streams = self._tokens = 0
-        self._origins: list[int] = []
         with _as_store_error(path):
             self._writer = pq.ParquetWriter(self._partial, STREAMS, **_encoding())
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add rows; StoreError if the disk is full or not writable."""
-        self._count(batch)
         ends = np.cumsum(_weights(batch))
         start, done = 0, 0
         while start < batch.num_rows:
@@ -103,6 +98,40 @@ class PartWriter:
                 self._writer.write_table(group, row_group_size=group.num_rows)
         self._batches, self.held = [], 0
 
+    def finish(self, parts: Iterable[Part]) -> None:
+        """Put the file under its name; after a StoreError nothing is there."""
+        try:
+            self.flush()
+            with _as_store_error(self._path):
+                self._writer.add_key_value_metadata({FOOTER_KEY: footer(parts)})
+                self._writer.close()
+                verify(self._partial)
+                self._partial.replace(self._path)
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove what is not under its name yet."""
+        with suppress(OSError):
+            self._writer.close()
+        self._partial.unlink(missing_ok=True)
+
+
+class PartWriter(PartFile):
+    """Writes the rows of one load into a file of their own."""
+
+    def __init__(self, path: Path, provenance: Provenance, day: str | None = None) -> None:
+        super().__init__(path)
+        self._provenance = provenance
+        self._day = day
+        self._streams = self._tokens = 0
+        self._origins: list[int] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add rows; StoreError if the disk is full or not writable."""
+        self._count(batch)
+        super().write(batch)
+
     def _count(self, batch: pa.RecordBatch) -> None:
         self._streams += batch.num_rows
         self._tokens += pc.sum(batch.column("output_tokens")).as_py() or 0
@@ -113,33 +142,19 @@ class PartWriter:
             self._origins = [min(origins), max(origins)]
 
     def close(self) -> Part:
-        """Put the part under its name; after a StoreError nothing is there."""
-        try:
-            self.flush()
-            first, last = self._origins or (None, None)
-            part = Part(
-                uri=str(self._path),
-                provenance=self._provenance,
-                day=self._day,
-                streams=self._streams,
-                tokens=self._tokens,
-                first_origin_ns=first,
-                last_origin_ns=last,
-            )
-            with _as_store_error(self._path):
-                self._writer.add_key_value_metadata({FOOTER_KEY: part.footer()})
-                self._writer.close()
-                verify(self._partial)
-                self._partial.replace(self._path)
-        finally:
-            self.discard()
+        """Finish the file; what it holds."""
+        first, last = self._origins or (None, None)
+        part = Part(
+            uri=str(self._path),
+            provenance=self._provenance,
+            day=self._day,
+            streams=self._streams,
+            tokens=self._tokens,
+            first_origin_ns=first,
+            last_origin_ns=last,
+        )
+        self.finish([part])
         return part
-
-    def discard(self) -> None:
-        """Remove what is not under its name yet."""
-        with suppress(OSError):
-            self._writer.close()
-        self._partial.unlink(missing_ok=True)
 
 
 def _weights(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
@@ -172,12 +187,12 @@ def verify(path: Path) -> None:
             )
 
 
-def read_part(uri: str) -> Part:
-    """What the part at `uri` says about itself; StoreError if it is damaged or not tokengap's."""
+def read_parts(uri: str) -> list[Part]:
+    """What the file at `uri` says about itself; StoreError if it is damaged or not tokengap's."""
     filesystem, path = pafs.FileSystem.from_uri(uri)
     try:
         facts = pq.read_metadata(path, filesystem=filesystem).metadata or {}
-        return Part.from_footer(uri, facts[FOOTER_KEY])
+        return from_footer(uri, facts[FOOTER_KEY])
     except (OSError, pa.ArrowException, KeyError, msgspec.MsgspecError) as error:
         raise StoreError(
             f"{uri}: no part that tokengap wrote ({error}); restore the file, or go back to the "

@@ -1,6 +1,7 @@
 """What a part of the store is and what it was made from."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -71,7 +72,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Part:
-    """One Parquet file of `streams` rows that one load wrote. The footer holds all but `uri`."""
+    """The rows of one load in one Parquet file; the file's footer says all of it but `uri`."""
 
     uri: str
     """Absolute path, or URI of an object store."""
@@ -84,18 +85,37 @@ class Part:
     first_origin_ns: int | None
     """Earliest origin on a wall clock; None if no row has one."""
     last_origin_ns: int | None
+    first_row: int = 0
+    """Where in the file its rows begin: a merged file has those of several loads, in turn."""
+    pruned: bool = False
+    """Its rows were removed for their age: only the memory of the load is left."""
 
-    def footer(self) -> bytes:
-        """What the Parquet file says about itself."""
-        facts = asdict(self)
-        del facts["uri"]
-        return msgspec.json.encode(facts)
+    @property
+    def load_id(self) -> str:
+        """Id of the load that wrote the rows."""
+        return self.provenance.load_id
 
-    @classmethod
-    def from_footer(cls, uri: str, footer: bytes) -> "Part":
-        """The part at `uri`; msgspec.ValidationError if the footer is not one of ours."""
-        facts: dict[str, Any] = msgspec.json.decode(footer, type=dict[str, Any])
-        return msgspec.convert(facts | {"uri": uri}, cls)
+
+def footer(parts: Iterable[Part]) -> bytes:
+    """What a Parquet file says about the loads in it."""
+    facts = [asdict(part) for part in parts]
+    for each in facts:
+        del each["uri"]
+    return msgspec.json.encode(facts)
+
+
+def from_footer(uri: str, said: bytes) -> list[Part]:
+    """The parts in the file at `uri`; msgspec.ValidationError if the footer is not one of ours."""
+    facts: Any = msgspec.json.decode(said)
+    if isinstance(facts, dict):  # what files of one load said before files could be merged
+        facts = [facts]
+    named = [each | {"uri": uri} if isinstance(each, dict) else each for each in facts]
+    return msgspec.convert(named, list[Part])
+
+
+def uris(parts: Iterable[Part]) -> list[str]:
+    """The files that the parts are in, each once, in order."""
+    return list(dict.fromkeys(part.uri for part in parts))
 
 
 @dataclass(frozen=True)

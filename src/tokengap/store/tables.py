@@ -4,7 +4,7 @@
 are live. They are never removed, so that an older version of `streams` finds its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -20,19 +20,24 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
 from tokengap.errors import StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store.copies import copied
 from tokengap.store.delta import Change, DeltaFiles, NewFile, is_table
 from tokengap.store.keys import check_unique
-from tokengap.store.parts import read_part
-from tokengap.store.records import UNDATED, Loaded, Part
+from tokengap.store.parts import read_parts
+from tokengap.store.records import UNDATED, Loaded, Part, uris
 from tokengap.store.standing import LiveLoads, Standing
 
 
 @dataclass(frozen=True)
 class _Decision:
-    """How the loads of a call stand towards the live parts, and which parts go."""
+    """How the loads of a call stand towards the live parts, and which files go.
+
+    rewritten: what stays of those that held the rows of others, too; not in the store yet.
+    """
 
     standings: tuple[Standing, ...]
     remove: tuple[str, ...]
+    rewritten: tuple[tuple[Part, ...], ...]
 
 
 class Store:
@@ -40,14 +45,15 @@ class Store:
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/") if "://" in root else str(Path(root).resolve())
-        self._streams = DeltaFiles(f"{self.root}/streams", STREAMS, by_day=True)
+        self.streams = DeltaFiles(f"{self.root}/streams", STREAMS, by_day=True)
         self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS)
         self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS)
-        self._known: dict[str, Part] = {}
+        self.tables = (self.streams, self._rejects, self._clocks)
+        self._known: dict[str, list[Part]] = {}
 
     def live_parts(self) -> list[Part]:
         """Parts of the latest version; StoreError if one is damaged."""
-        return self._parts(self._streams.live())
+        return self.parts(self.streams.live())
 
     def rejects(self) -> pa.Table:
         """Records that the live loads left out, schema `REJECTS`."""
@@ -59,7 +65,7 @@ class Store:
 
     def reject_counts(self) -> dict[str, int]:
         """Records left out, by `load_id`; loads without any are missing."""
-        return {_load_id(uri): rows for uri, rows in self._rejects.row_counts().items()}
+        return {_load_id(uri): file.rows for uri, file in self._rejects.files().items()}
 
     def commit(
         self, loads: Sequence[Loaded], scratch: Path, *, adapters: Sequence[Adapter] = ADAPTERS
@@ -72,24 +78,39 @@ class Store:
 
         @cache
         def decide(live: tuple[str, ...]) -> _Decision:
-            return self._decide(loads, self._parts(live), scratch, adapters)
+            return self._decide(loads, self.parts(live), scratch, adapters)
 
-        decide(tuple(self._streams.live()))
-        self._streams.ensure()
+        decide(tuple(self.streams.live()))
+        self.streams.ensure()
         self._add_beside(self._rejects, {_id(load): load.rejects for load in loads}, scratch)
         self._add_beside(self._clocks, {_id(load): load.clocks for load in loads}, scratch)
         files = [self._put(load) for load in loads]
+        rewritten: list[NewFile] = []
+
+        def plan(live: list[str]) -> Change:
+            decision = decide(tuple(live))
+            again = [self.put(parts) for parts in decision.rewritten]
+            rewritten.extend(again)
+            return _change(loads, files, again, decision)
+
         try:
-            before = self._streams.commit(lambda live: _change(loads, files, decide(tuple(live))))
+            before = self.streams.commit(plan)
         finally:
-            self._streams.drop_unused(chain.from_iterable(files))
+            self.streams.drop_unused([*chain.from_iterable(files), *rewritten])
         return list(decide(tuple(before)).standings)
 
-    def _parts(self, uris: Sequence[str]) -> list[Part]:
-        for uri in uris:
+    def parts(self, files: Iterable[str]) -> list[Part]:
+        """What these files of `streams` hold; StoreError if one is damaged."""
+        files = list(files)
+        for uri in files:
             if uri not in self._known:
-                self._known[uri] = read_part(uri)
-        return [self._known[uri] for uri in uris]
+                self._known[uri] = read_parts(uri)
+        return [part for uri in files for part in self._known[uri]]
+
+    def put(self, parts: Sequence[Part]) -> NewFile:
+        """Copy a file that holds these parts, all of a day, below `streams`, uncommitted."""
+        rows = sum(part.streams for part in parts)
+        return self.streams.put(Path(parts[0].uri), rows, parts[0].day or UNDATED)
 
     def _decide(
         self,
@@ -102,16 +123,19 @@ class Store:
         standings = tuple(there.standing(load.provenance, load.sources) for load in loads)
         replaced = {old.load_id for found in standings for old in found.replaces}
         fresh = [part for load in _wanted(loads, standings) for part in load.parts]
-        kept = [part for part in live if part.provenance.load_id not in replaced]
-        check_unique(fresh, scratch, standing=kept, adapters=adapters)
-        remove = (part.uri for part in live if part.provenance.load_id in replaced)
-        return _Decision(standings, tuple(remove))
+        remove = uris(part for part in live if part.load_id in replaced)
+        kept = [part for part in live if part.load_id not in replaced]
+        untouched = [part for part in kept if part.uri not in remove]
+        rewritten = [
+            copied(parts, scratch)
+            for uri in remove
+            if (parts := [part for part in kept if part.uri == uri])
+        ]
+        check_unique(fresh, scratch, standing=[*untouched, *chain(*rewritten)], adapters=adapters)
+        return _Decision(standings, tuple(remove), tuple(tuple(parts) for parts in rewritten))
 
     def _put(self, load: Loaded) -> list[NewFile]:
-        return [
-            self._streams.put(Path(part.uri), part.streams, part.day or UNDATED)
-            for part in load.parts
-        ]
+        return [self.put([part]) for part in load.parts]
 
     def _add_beside(self, table: DeltaFiles, rows: dict[str, pa.Table], scratch: Path) -> None:
         """Commit the rows of each load, unless a load of the same id brought them before."""
@@ -150,7 +174,10 @@ def _wanted(loads: Sequence[Loaded], standings: Sequence[Standing]) -> list[Load
 
 
 def _change(
-    loads: Sequence[Loaded], files: Sequence[Sequence[NewFile]], decision: _Decision
+    loads: Sequence[Loaded],
+    files: Sequence[Sequence[NewFile]],
+    rewritten: Sequence[NewFile],
+    decision: _Decision,
 ) -> Change:
     added = [
         (load, group)
@@ -158,7 +185,8 @@ def _change(
         if not found.already
     ]
     note = {"tokengap": [_note(load) for load, _ in added]}
-    return Change(tuple(file for _, group in added for file in group), decision.remove, note)
+    new = (file for _, group in added for file in group)
+    return Change((*new, *rewritten), decision.remove, note)
 
 
 def _note(load: Loaded) -> dict[str, Any]:

@@ -1,0 +1,86 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import tokengap
+from tests.store.kept import Kept
+from tokengap.store.compact import compact
+from tokengap.store.contents import contents
+from tokengap.store.tables import Store
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    kept = Kept(tmp_path)
+    kept.days_logs(33)  # one more than a day may have
+    return kept
+
+
+def test_a_store_is_shown_merged_checked_and_swept(kept: Kept) -> None:
+    store = str(kept.path)
+    assert tokengap("store", "compact", store).out == "2025-11-29: 33 files merged into 1\n"
+    assert tokengap("store", "compact", store).out == "nothing changed\n"
+    shown = tokengap("store", "show", store).out.splitlines()
+    assert [line.split()[:3] for line in shown[:3]] == [
+        ["day", "loads", "files"], ["2025-11-29", "33", "1"], ["all", "33", "1"],
+    ]  # fmt: skip
+    assert shown[-1] == "16 rejects; version 2"
+    checked = tokengap("store", "verify", store)
+    assert checked.code == 0
+    assert checked.out.startswith("well: 66 streams of 33 loads in 1 file")
+    kept_back = tokengap("store", "vacuum", store).out
+    assert "0 files that only older versions name removed" in kept_back
+    would = tokengap("store", "vacuum", store, "--grace", "0h", "--dry-run").out
+    assert "33 files that only older versions name would be removed" in would
+    swept = tokengap("store", "vacuum", store, "--grace", "0h").out.splitlines()
+    assert swept[0] == "0 files that no commit names removed, 0 B"
+    assert swept[1].startswith("33 files that only older versions name removed, ")
+    assert tokengap("store", "verify", store, "--grace", "0h").code == 0
+
+
+def test_json_says_what_the_text_says(kept: Kept) -> None:
+    found = tokengap("store", "show", str(kept.path), "--json").json()
+    assert (found["schema"], found["store"]) == ("tokengap.store/1", str(kept.path))
+    [day] = found["days"]
+    for each in (found, day):
+        assert (each["loads"], each["files"], each["streams"], each["tokens"]) == (33, 33, 66, 132)
+    assert (day["day"], found["rejects"], found["version"]) == ("2025-11-29", 16, 1)
+
+
+def test_a_problem_is_a_line_and_an_exit_code(kept: Kept) -> None:
+    file = Path(kept.files()[0])
+    file.unlink()
+    checked = tokengap("store", "verify", str(kept.path))
+    assert checked.code == 1
+    says = "the file is missing; restore it, or load its sources again"
+    assert checked.out == f"{file}: {says}\n"
+
+
+def test_an_audit_says_the_same_of_a_merged_store(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    logs = [str(SAMPLES / name) for name in ("vllm-bench", "vllm-request-stats", "llamacpp")]
+    assert tokengap("ingest", *logs, "--store", store).code == 0
+    limits = ("--limit", "tpot=50ms", "--limit", "worst_gap=500ms", "--json")
+    before = tokengap("audit", store, *limits).json()
+    files = contents(Store(store)).total.files
+    compact(Store(store), tmp_path, many_files=1)
+    assert contents(Store(store)).total.files < files
+    assert tokengap("store", "verify", store).code == 0
+    assert tokengap("audit", store, *limits).json() == before
+    assert "nothing changed" in tokengap("ingest", *logs, "--store", store).out
+
+
+@pytest.mark.parametrize("command", ["show", "compact", "verify", "vacuum"])
+def test_what_is_no_store_is_refused(tmp_path: Path, command: str) -> None:
+    ran = tokengap("store", command, str(tmp_path))
+    assert ran.code == 3
+    assert "no store" in ran.err
+
+
+@pytest.mark.parametrize("age", ["7", "-1d", "1.5d", "7 days", ""])
+def test_an_age_has_a_unit(tmp_path: Path, age: str) -> None:
+    ran = tokengap("store", "verify", str(tmp_path), "--grace", age)
+    assert ran.code == 2
+    assert "is no age; write hours, days or weeks, such as 90d" in ran.err
