@@ -1,12 +1,15 @@
-"""What a process does that loads a log and is killed on the way."""
+"""What a process does that works on a store and is killed on the way."""
 
 import os
 import signal
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from tests.store.fakes import FakeAdapter
 from tokengap.store import delta, ingest, parts
+from tokengap.store.compact import compact
+from tokengap.store.tables import Store
 
 OWNERS: Final = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}
 
@@ -30,3 +33,11 @@ def load_and_die(
 
     setattr(OWNERS[owner], method, fatal)
     ingest.ingest([log], str(store), scratch, adapters=(FakeAdapter(version=version),))
+
+
+def churn(paths: list[str], store: str, scratch: Path) -> None:
+    """Load the logs anew and merge the files, over and over, until killed."""
+    scratch.mkdir(exist_ok=True)
+    for version in count(os.getpid()):  # not what another loads already
+        ingest.ingest(paths, store, scratch, adapters=(FakeAdapter(version=version),))
+        compact(Store(store), scratch, many_files=2)
