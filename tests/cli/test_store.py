@@ -49,6 +49,22 @@ def test_json_says_what_the_text_says(kept: Kept) -> None:
     assert (day["day"], found["rejects"], found["version"]) == ("2025-11-29", 16, 1)
 
 
+def test_old_days_go_and_their_latency_stays(kept: Kept) -> None:
+    store = str(kept.path)
+    prune = ("store", "prune", store, "--older-than", "1d")  # the fakes are of November 2025
+    refused = tokengap(*prune, "--keep-latency")
+    assert refused.code == 3
+    assert "make them with `tokengap store latency`, then prune" in refused.err
+    made = tokengap("store", "latency", store, "--last-prefill-token", "1").out
+    assert made == "2025-11-29: 66 requests\n0 days were there already\n"
+    gone = tokengap(*prune, "--keep-latency").out
+    assert gone == "2025-11-29: 66 streams, 132 tokens removed\n"
+    assert tokengap(*prune, "--keep-latency").out == "nothing changed\n"
+    assert "0 (+33 pruned)" in tokengap("store", "show", store).out
+    assert tokengap("store", "latency", store).out == "1 day was there already\n"
+    assert tokengap("store", "verify", store).code == 0
+
+
 def test_a_problem_is_a_line_and_an_exit_code(kept: Kept) -> None:
     file = Path(kept.files()[0])
     file.unlink()
@@ -72,7 +88,7 @@ def test_an_audit_says_the_same_of_a_merged_store(tmp_path: Path) -> None:
     assert "nothing changed" in tokengap("ingest", *logs, "--store", store).out
 
 
-@pytest.mark.parametrize("command", ["show", "compact", "verify", "vacuum"])
+@pytest.mark.parametrize("command", ["show", "compact", "verify", "vacuum", "latency"])
 def test_what_is_no_store_is_refused(tmp_path: Path, command: str) -> None:
     ran = tokengap("store", command, str(tmp_path))
     assert ran.code == 3

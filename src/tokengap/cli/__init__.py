@@ -13,7 +13,7 @@ COMMANDS: Final = {
     "audit": "Judge logs or stores: who met the limits, who stalled, and where.",
     "baseline": "Measure what separating prefill from decoding could solve here.",
     "ingest": "Load logs into a store and keep them.",
-    "store": "Care for a store: show, compact, verify, vacuum.",
+    "store": "Care for a store: show, compact, verify, prune.",
     "handoff": "Work out whether a KV cache fits through a link inside the promises.",
     "replay": "Replay a log on other pools of the same resources.",
     "slo": "Check what services promise, and exchange it as OpenSLO.",

@@ -76,12 +76,14 @@ def is_table(uri: str) -> bool:
 
 
 class DeltaFiles:
-    """The files of the Delta table at `uri`; partitioned by `day` if `by_day`."""
+    """The files of the Delta table at `uri`; partitioned by `day` if `by_day`.
 
-    def __init__(self, uri: str, schema: pa.Schema, *, by_day: bool = False) -> None:
+    schema: None if the table's columns are known only when it is made.
+    """
+
+    def __init__(self, uri: str, schema: pa.Schema | None, *, by_day: bool = False) -> None:
         self.uri = uri
         self.columns = schema
-        self._schema = schema.append(pa.field("day", pa.string())) if by_day else schema
         self._partition_by = ["day"] if by_day else []
 
     @cached_property
@@ -107,9 +109,9 @@ class DeltaFiles:
             for path, rows, size_bytes in zip(*columns, strict=True)
         }
 
-    def ensure(self) -> DeltaTable:
+    def ensure(self, schema: pa.Schema | None = None) -> DeltaTable:
         """The table, made now if it is missing."""
-        return self.table() or self._create()
+        return self.table() or self._create(self.columns if schema is None else schema)
 
     def put(self, file: Path, rows: int, day: str | None = None) -> NewFile:
         """Copy a finished Parquet file below the table; its name was never used there before.
@@ -157,11 +159,12 @@ class DeltaFiles:
         except (DeltaError, OSError) as error:
             raise StoreError(f"{self.uri}: not a readable Delta table ({error})") from error
 
-    def _create(self) -> DeltaTable:
+    def _create(self, schema: pa.Schema) -> DeltaTable:
+        partition = [pa.field(name, pa.string()) for name in self._partition_by]
         try:
             return DeltaTable.create(
                 self.uri,
-                self._schema,
+                pa.schema([*schema, *partition]),
                 mode="ignore",
                 partition_by=self._partition_by,
                 configuration={"delta.checkpointInterval": CHECKPOINT_COMMITS},

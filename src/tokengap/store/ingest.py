@@ -25,7 +25,8 @@ class Outcome:
     names: str
     action: Action
     reason: str
-    """Why an older load was replaced, or under which other name the source is there; else empty."""
+    """Why an older load was replaced, under which other name the source is there, or that its rows
+    were pruned; else empty."""
     streams: int
     tokens: int
     rejects: int
@@ -95,18 +96,25 @@ def _outcomes(
 ) -> tuple[Outcome, ...]:
     """One outcome per set, with the counts the store has for it now."""
     streams, tokens = Counter[str](), Counter[str]()
+    pruned: set[str] = set()
     for part in store.live_parts():
-        streams[part.provenance.load_id] += part.streams
-        tokens[part.provenance.load_id] += part.tokens
+        streams[part.load_id] += part.streams
+        tokens[part.load_id] += part.tokens
+        if part.pruned:
+            pruned.add(part.load_id)
     rejects = store.reject_counts()
     outcomes = []
     for files in sets:
         stand = stands[files.load_id]
         load_id = (stand.already or files.provenance).load_id
+        action, reason = _action(files.provenance, stand)
+        if load_id in pruned:
+            reason = ", ".join(filter(None, (reason, "rows were pruned for their age")))
         outcomes.append(
             Outcome(
                 files.provenance.names,
-                *_action(files.provenance, stand),
+                action,
+                reason,
                 streams[load_id],
                 tokens[load_id],
                 rejects.get(load_id, 0),

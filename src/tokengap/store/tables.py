@@ -48,7 +48,8 @@ class Store:
         self.streams = DeltaFiles(f"{self.root}/streams", STREAMS, by_day=True)
         self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS)
         self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS)
-        self.tables = (self.streams, self._rejects, self._clocks)
+        self.latency = DeltaFiles(f"{self.root}/latency", None, by_day=True)
+        self.tables = (self.streams, self._rejects, self._clocks, self.latency)
         self._known: dict[str, list[Part]] = {}
 
     def live_parts(self) -> list[Part]:

@@ -76,10 +76,11 @@ def _of_rows(table: DeltaFiles, uri: str, file: LiveFile, parquet: pq.ParquetFil
     there = parquet.metadata.num_rows
     if there != file.rows:
         yield f"{_rows(there)}, its commit says {_rows(file.rows)}"
-    wrong = [f.name for f in parquet.schema_arrow if not _is_column(table.columns, f)]
+    columns = table.columns
+    wrong = [f.name for f in parquet.schema_arrow if columns and not _is_column(columns, f)]
     if wrong:
         yield f"column {wrong[0]} is none of this table, or of another type"
-    elif table.columns is STREAMS:
+    elif columns is STREAMS:
         rows = parquet.read(["source", "output_tokens"])
         yield from _of_parts(read_parts(uri), rows)
 

@@ -8,8 +8,10 @@ from tokengap.cli.groups import Subcommands
 
 SUBCOMMANDS: Final = {
     "show": "What a store holds, day by day.",
+    "latency": "Work out the latency of every request, and keep it.",
     "compact": "Merge the many small files of a day.",
     "verify": "Compare every file with what was written.",
+    "prune": "Remove the streams of old days.",
     "vacuum": "Remove the files that no query sees.",
 }
 
