@@ -15,8 +15,7 @@ from tokengap.schema import (
     arrow_schema,
 )
 from tokengap.store.clocks import CLOCK_OFFSETS
-from tokengap.store.connect import Declared
-from tokengap.store.sql import parquet_scan
+from tokengap.store.connect import Declared, streams_scan
 
 
 def script(
@@ -47,7 +46,7 @@ def _roots(parts: Sequence[str] | None) -> str:
     if parts is None:
         source = _PLACEHOLDER
     elif parts:
-        source = f"CREATE VIEW all_streams AS SELECT * FROM {parquet_scan(parts)};"
+        source = f"CREATE VIEW all_streams AS SELECT * FROM {streams_scan(parts)};"
     else:
         source = _empty("all_streams", arrow_schema(STREAM_COLUMNS))
     stored = "CREATE VIEW stored_streams AS SELECT * FROM all_streams;"

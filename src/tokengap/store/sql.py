@@ -27,5 +27,9 @@ def parquet_scan(uris: Sequence[str]) -> str:
     DuckDB would take `[`, `*` and `?` in a path for a pattern and might read a neighbour's file,
     and a folder called `trace=x` for a column.
     """
-    exact = [re.sub(r"[\[*?]", r"[\g<0>]", uri) for uri in uris]
-    return f"read_parquet({literal(exact)}, hive_partitioning = false)"
+    return f"read_parquet({exactly(uris)}, hive_partitioning = false)"
+
+
+def exactly(uris: Sequence[str]) -> str:
+    """A list of files for a table function that would take their names for patterns."""
+    return literal([re.sub(r"[\[*?]", r"[\g<0>]", uri) for uri in uris])

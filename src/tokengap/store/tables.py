@@ -23,7 +23,7 @@ from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store.copies import copied
 from tokengap.store.delta import Change, DeltaFiles, NewFile, is_table
 from tokengap.store.keys import check_unique
-from tokengap.store.parts import read_parts
+from tokengap.store.parts import read_all
 from tokengap.store.records import UNDATED, Loaded, Part, uris
 from tokengap.store.standing import LiveLoads, Standing
 
@@ -103,9 +103,7 @@ class Store:
     def parts(self, files: Iterable[str]) -> list[Part]:
         """What these files of `streams` hold; StoreError if one is damaged."""
         files = list(files)
-        for uri in files:
-            if uri not in self._known:
-                self._known[uri] = read_parts(uri)
+        self._known |= read_all([uri for uri in files if uri not in self._known])
         return [part for uri in files for part in self._known[uri]]
 
     def put(self, parts: Sequence[Part]) -> NewFile:
