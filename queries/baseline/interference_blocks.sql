@@ -5,7 +5,7 @@
 -- a block, all its streams still share one: one stall hits many streams, and no block tells more
 -- than one thing. A block is 1, 2 or 5 times a power of ten long.
 --
--- Requires: _gap_exposures
+-- Requires: _gap_exposures, _worker_levels
 -- Parameters:
 --   blocks  INTEGER  -  Most blocks of the longest-lived worker.
 -- Columns:
@@ -30,8 +30,8 @@ WITH span AS (
     WHERE digit * 10.0::DOUBLE ** power * blocks > (
         SELECT max(lasts_ns)
         FROM (
-            SELECT max(end_ns)::HUGEINT - min(end_ns) AS lasts_ns
-            FROM _gap_exposures
+            SELECT max(t_ns)::HUGEINT - min(t_ns) AS lasts_ns
+            FROM _worker_levels
             GROUP BY place
         )
     )
