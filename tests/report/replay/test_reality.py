@@ -16,6 +16,7 @@ from tokengap.findings.baseline import STORED
 from tokengap.library import read_catalogue
 from tokengap.library.inputs import opened
 from tokengap.replay import Chunked, Outcome, Pools, ServiceModel, Workload, replay
+from tokengap.replay.sweep.score import Flags
 from tokengap.replay.workload import Floats, Ints
 from tokengap.report.replay.fitted import Fitted, fitted
 from tokengap.report.replay.logged import arrivals
@@ -108,22 +109,68 @@ def test_a_poisson_load_is_predicted(
     assert abs(predicted - stalled) <= POINTS + 1e-9
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_the_same_requests_stall_beside_long_prompts(model: ServiceModel, number: int) -> None:
+@dataclass(frozen=True)
+class Pair:
     """60 short requests and 7 long prompts at one server, merged by the times they were sent."""
+
+    load: Workload
+    worst_gap_ns: Floats
+    is_short: Flags
+    short: Run
+
+
+def pair(number: int) -> Pair:
     runs = [read(f"d_{kind}_mono_r{number}") for kind in ("victims", "long")]
     sent_ns = np.concatenate([run.origin_ns for run in runs]).astype(np.int64)
     order = np.argsort(sent_ns, kind="stable")
-    prompts, answers = (
-        np.concatenate([getattr(run.load, name) for run in runs])[order]
-        for name in ("prompt_tokens", "output_tokens")
+    prompts, answers, worst_ns = (
+        np.concatenate(columns)[order]
+        for columns in zip(
+            *((run.load.prompt_tokens, run.load.output_tokens, run.worst_gap_ns) for run in runs),
+            strict=True,
+        )
     )
     load = Workload((sent_ns[order] - sent_ns.min()) / 1e6, prompts, answers)
-    outcome = served(load, model)
-    worst_ns = np.concatenate([run.worst_gap_ns for run in runs])[order]
+    return Pair(load, worst_ns, order < len(runs[0].load), runs[0])
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Pair]:
+    return [pair(number) for number in (1, 2)]
+
+
+@pytest.mark.parametrize("run", [0, 1])
+def test_the_same_requests_stall_beside_long_prompts(
+    pairs: list[Pair], model: ServiceModel, run: int
+) -> None:
+    seen = pairs[run]
+    outcome = served(seen.load, model)
     stalled, predicted = (
         np.flatnonzero(worst > STALL_NS).tolist()
-        for worst in (worst_ns, outcome.latency.worst_gap_ns)
+        for worst in (seen.worst_gap_ns, outcome.latency.worst_gap_ns)
     )
     assert len(stalled) == 7
     assert predicted == stalled
+
+
+@pytest.mark.parametrize(("run", "other"), [(0, 1), (1, 0)])
+def test_short_requests_beside_long_prompts_are_predicted(
+    pairs: list[Pair], fit: Fitted, run: int, other: int
+) -> None:
+    """Single gaps scatter around their mean, which a replay's steps do not: as the fit says."""
+    seen, again = pairs[run], pairs[other].short
+    outcome = served(seen.load, fit.machine.model)
+    gaps = np.concatenate(
+        [
+            chunk.gaps_of(place)
+            for chunk in outcome.chunks()
+            for place in range(len(chunk.tokens))
+            if seen.is_short[chunk.first + place]
+        ]
+    )
+    scattered = gaps * fit.service.jitter.sample(len(gaps), seed=1)
+    compared = [
+        *errors(seen.short.ttft_ns, outcome.ttft_ns[seen.is_short], again.ttft_ns),
+        *errors(seen.short.gaps_ns, scattered, again.gaps_ns),
+    ]
+    assert [each for each in compared if abs(each[1]) > max(TOLERANCE, each[2])] == []
