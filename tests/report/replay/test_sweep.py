@@ -11,8 +11,9 @@ from tokengap.replay.sweep import Capacity, Case, Machine, Matching, Swept, colo
 from tokengap.replay.sweep.flips import Flip
 from tokengap.replay.sweep.validate import Compared, Validation
 from tokengap.report.document import as_json
-from tokengap.report.replay.sweep import SweepReport, cost_per_good, flip_lines, summary
-from tokengap.report.replay.sweep import swept as documented
+from tokengap.report.replay.sweep import SweepReport, cost_per_good
+from tokengap.report.replay.sweep_text import flip_lines, summary
+from tokengap.report.replay.sweep_text import swept as documented
 
 CASE: Final = Case(evenly(100, 250.0), [limit("worst_gap", 100)])
 

@@ -91,7 +91,7 @@ def sweep(
     limits. Ranks the arms, says what to do and how far that is from another answer.
     """
     from tokengap.library.inputs import objectives
-    from tokengap.report.replay.sweep import swept
+    from tokengap.report.replay.sweep_text import swept
 
     asked = _sweep_options(options)
     judged = objectives(limits, slo)

@@ -7,16 +7,14 @@ from tokengap.findings.audit import Row
 from tokengap.report.banner import Banner, Tile
 from tokengap.report.forms import assumed_note
 from tokengap.report.layers import limit_name
-from tokengap.report.replay import charts
-from tokengap.report.replay.sweep import (
+from tokengap.report.replay import charts, panels
+from tokengap.report.replay.sweep import SweepReport, assumed, rankings
+from tokengap.report.replay.sweep_text import (
     VALIDATION_COLUMNS,
     WAIT_COLUMNS,
-    SweepReport,
-    assumed,
     flip_lines,
     kept_columns,
     kept_rows,
-    rankings,
     summary,
     validation_rows,
     wait_rows,
@@ -98,14 +96,14 @@ def _kinds(report: SweepReport) -> list[Key]:
 def _validated(report: SweepReport, scope: str) -> Iterator[Section]:
     if report.validation is not None:
         rows = list(validation_rows(report.validation))
-        drawn = list(charts.overlay_rows(report.validation.curves))
+        drawn = list(panels.overlay_rows(report.validation.curves))
         yield Section(
             "validation",
             "The baseline as it was, against its log",
             f"{len(rows)} numbers",
             scope,
-            legend=[Key(place, name, says) for name, (place, says) in charts.OVERLAID.items()],
-            chart=charts.overlay(drawn) if drawn else None,
+            legend=[Key(place, name, says) for name, (place, says) in panels.OVERLAID.items()],
+            chart=panels.overlay(drawn) if drawn else None,
             data=drawn,
             table=Table(VALIDATION_COLUMNS, rows, ("", "reproduced")),
             notes=[report.validation.says],
@@ -140,15 +138,15 @@ def _splits(report: SweepReport, scope: str) -> Iterator[Section]:
 
 
 def _queues(report: SweepReport, scope: str) -> Section:
-    rows: list[Row] = list(charts.queue_rows(report))
-    faults = list(charts.fault_rows(report))
+    rows: list[Row] = list(panels.queue_rows(report))
+    faults = list(panels.fault_rows(report))
     return Section(
         "replay_queues",
         "Requests in each pool over time",
         "the first drawing; the best arm of each kind",
         scope,
-        legend=[Key(place, name, says) for name, (place, says) in charts.POOLS.items()],
-        chart=charts.queues(rows, faults) if rows else None,
+        legend=[Key(place, name, says) for name, (place, says) in panels.POOLS.items()],
+        chart=panels.queues(rows, faults) if rows else None,
         data=rows,
         notes=list(_queue_notes(rows, faults)),
     )
