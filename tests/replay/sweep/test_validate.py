@@ -16,7 +16,8 @@ def outcome() -> Outcome:
 
 def log(ttft_ms: float, gap_ms: float = 10.0, attainment: float | None = None) -> Logged:
     values = {"ttft": ttft_ms, "tpot": gap_ms, "worst_gap": gap_ms}
-    return Logged({name: np.full(7, ms * MS) for name, ms in values.items()}, attainment)
+    gaps = dict.fromkeys((50, 90, 99), gap_ms * MS)
+    return Logged({name: np.full(7, ms * MS) for name, ms in values.items()}, gaps, attainment)
 
 
 def by_name(*args: Any) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def by_name(*args: Any) -> dict[str, Any]:
 def test_a_log_that_is_the_replay_is_reproduced(outcome: Outcome) -> None:
     found = validate(log(PREFILL_MS, attainment=1.0), outcome, 1.0)
     assert found.reproduced
-    assert len(found.numbers) == 3 * 3 + 1
+    assert len(found.numbers) == 3 * 3 + 3 + 1
     assert all(each.error_share == 0 for each in found.numbers)
 
 
@@ -56,6 +57,14 @@ def test_attainments_are_compared_in_points(outcome: Outcome) -> None:
 
 
 def test_nothing_known_is_nothing_reproduced(outcome: Outcome) -> None:
-    found = validate(Logged({}, None), outcome, None)
+    found = validate(Logged({}, {}, None), outcome, None)
     assert not found.reproduced
     assert "Nothing could be compared" in found.says
+
+
+def test_single_gaps_may_scatter_around_their_mean(outcome: Outcome) -> None:
+    """20 gaps of 10 ms, every other one half as long again: the slowest tenth is 15 ms."""
+    found = validate(log(PREFILL_MS), outcome, None, None, lambda n: np.tile([0.5, 1.5], n // 2))
+    by = {each.name: each.replayed / MS for each in found.numbers}
+    assert by["gap p90"] == 15
+    assert by["worst_gap p90"] == 10  # of a request, as replayed

@@ -1,6 +1,6 @@
 """The baseline replayed as it was, against the log it came from: what the rest is worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,8 @@ class Logged:
     """What a log shows of completed requests, in any order: known values in ns, by measure."""
 
     values_ns: Mapping[str, Floats]
+    gaps_ns: Mapping[int, float]
+    """Percentiles of all gaps together; empty if none is known."""
     attainment: float | None
     """Share of offered requests that are good; None without objectives."""
 
@@ -77,10 +79,12 @@ def validate(
     outcome: Outcome,
     attainment: float | None,
     repeated: Logged | None = None,
+    scatter: Callable[[int], Floats] | None = None,
 ) -> Validation:
     """Compare a replay of the log's own arrivals on the log's own resources.
 
     attainment: of the replay. repeated: another run of the same load, whose distance is noise.
+    scatter: draws so many ratios of single gaps to their mean, which steps of a replay all are.
     """
     replayed = _of(outcome)
     again = None if repeated is None else repeated.values_ns
@@ -94,6 +98,7 @@ def validate(
         for measure, pair in pairs.items()
         for percentile in PERCENTILES
     ]
+    numbers += _gaps(logged, outcome, repeated, scatter)
     if logged.attainment is not None and attainment is not None:
         noise = None if repeated is None else repeated.attainment
         numbers.append(_points(logged.attainment, attainment, noise))
@@ -102,6 +107,25 @@ def validate(
 
 def _curves(logged: Floats, replayed: Floats) -> tuple[list[float], list[float]]:
     return np.percentile(logged, CURVE).tolist(), np.percentile(replayed, CURVE).tolist()
+
+
+def _gaps(
+    logged: Logged,
+    outcome: Outcome,
+    repeated: Logged | None,
+    scatter: Callable[[int], Floats] | None,
+) -> Iterator[Compared]:
+    """All gaps of the log together, against all of the replay."""
+    gaps = np.concatenate([np.zeros(0), *(chunk.gaps_ns for chunk in outcome.chunks())])
+    if not len(gaps):
+        return
+    if scatter is not None:
+        gaps *= scatter(len(gaps))
+    for percentile, seen in logged.gaps_ns.items():
+        made = float(np.percentile(gaps, percentile))
+        again = None if repeated is None else repeated.gaps_ns.get(percentile)
+        noise = None if again is None else abs(_share(again, seen))
+        yield _number(f"gap p{percentile}", seen, made, noise)
 
 
 def _of(outcome: Outcome) -> dict[str, Floats]:
@@ -118,12 +142,16 @@ def _compared(
     again: Mapping[str, Floats] | None,
 ) -> Compared:
     seen, made = (float(np.percentile(values, percentile)) for values in (logged, replayed))
-    error = _share(made, seen)
     noise = None
     if again is not None and len(again.get(measure, ())):
         noise = abs(_share(float(np.percentile(again[measure], percentile)), seen))
+    return _number(f"{measure} p{percentile}", seen, made, noise)
+
+
+def _number(name: str, seen: float, made: float, noise: float | None) -> Compared:
+    error = _share(made, seen)
     allowed = max(TOLERANCE_SHARE, noise or 0.0)
-    return Compared(f"{measure} p{percentile}", seen, made, error, noise, abs(error) <= allowed)
+    return Compared(name, seen, made, error, noise, abs(error) <= allowed)
 
 
 def _share(value: float, of: float) -> float:

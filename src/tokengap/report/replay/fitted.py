@@ -12,6 +12,7 @@ from tokengap.findings.baseline import service_of
 from tokengap.replay import DecodeFit, PrefillFit, ServiceModel
 from tokengap.replay.service import Mixed
 from tokengap.replay.sweep import Machine, Swept
+from tokengap.replay.workload import Floats
 
 _NS_PER_MS: Final = 1e6
 NAME: Final = "fitted"
@@ -23,6 +24,10 @@ class Fitted:
 
     machine: Machine
     service: ServiceFit
+
+    def scatter(self, count: int) -> Floats:
+        """Ratios of so many single gaps to their mean, as the logs scatter; always the same."""
+        return self.service.jitter.sample(count, seed=0)
 
     def doubts(self, found: Sequence[Swept]) -> Iterator[str]:
         """What the fit does not know, and which arms go beyond what was seen."""

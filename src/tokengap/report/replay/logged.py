@@ -9,7 +9,7 @@ import numpy as np
 from tokengap.errors import UsageError
 from tokengap.findings.audit import rows
 from tokengap.replay import Workload, of_streams
-from tokengap.replay.sweep.validate import MEASURES, Logged
+from tokengap.replay.sweep.validate import MEASURES, PERCENTILES, Logged
 from tokengap.slo import Objective, sql_parameter
 from tokengap.store.sql import literal
 
@@ -70,7 +70,9 @@ def logged(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> L
         measure: np.ma.filled(np.ma.masked_invalid(arrays[measure]), np.nan) for measure in MEASURES
     }
     known = {measure: each[~np.isnan(each)] for measure, each in values.items()}
-    return Logged(known, _attainment(con, objectives))
+    (gaps,) = rows(con, "FROM gap_percentiles")
+    percentiles = {p: gaps[f"p{p}_ns"] for p in PERCENTILES if gaps[f"p{p}_ns"] is not None}
+    return Logged(known, percentiles, _attainment(con, objectives))
 
 
 def _attainment(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> float | None:

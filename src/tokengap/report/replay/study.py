@@ -116,7 +116,9 @@ def _validated(con: duckdb.DuckDBPyConnection, wanted: Study, log: Workload) -> 
     outcome = replay(log, arm.pools, arm.models)
     judged = score(outcome, wanted.objectives)
     attainment = judged.good / judged.offered if judged.offered else None
-    return validate(logged(con, wanted.objectives), outcome, attainment, wanted.repeated)
+    seen = logged(con, wanted.objectives)
+    scatter = None if wanted.fitted is None else wanted.fitted.scatter
+    return validate(seen, outcome, attainment, wanted.repeated, scatter)
 
 
 def _capacities(wanted: Study, case: Case, found: Sequence[Swept]) -> dict[str, Capacity]:
