@@ -2,7 +2,7 @@ import pytest
 
 from tests.replay.sweep.given import MACHINE, MODEL
 from tokengap.errors import UsageError
-from tokengap.replay import Chunked, Transport
+from tokengap.replay import Chunked, JoinShortest, RoundRobin, Transport
 from tokengap.replay.sweep.arms import Machine
 from tokengap.replay.sweep.named import Ways, named_arm
 
@@ -31,6 +31,15 @@ def test_a_split_may_have_a_link_of_its_own() -> None:
     assert named_arm("1P+1D:link=none", ONE).pools.transport.bandwidth_bytes_per_s is None
 
 
+def test_an_arm_may_have_a_router_of_its_own() -> None:
+    together = named_arm("4:router=round-robin", ONE)
+    assert together.name == "4 colocated, prefill-first, router round-robin"
+    assert together.pools.decode.router is RoundRobin
+    apart = named_arm("2P+2D:router=join-shortest", ONE)
+    assert apart.pools.prefill is not None
+    assert apart.pools.prefill.router is apart.pools.decode.router is JoinShortest
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -40,6 +49,7 @@ def test_a_split_may_have_a_link_of_its_own() -> None:
         ("1P+1D:chunked=64", "takes whole prompts"),
         ("1P+1D:link=1", "has no unit"),
         ("1P+1D:overlap", "overlap needs a model"),
+        ("4:router=random", "no router is called 'random'"),
         ("4@b200", "no machine is called 'b200'; there are m, h100"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Final
 
 from tokengap.errors import UsageError
 from tokengap.replay.config import Transport
+from tokengap.replay.router import JoinShortest, LeastLoaded, RoundRobin, Router
 from tokengap.replay.scheduler import Chunked
 from tokengap.replay.sweep.arms import Arm, Machine, colocated, split
 from tokengap.units import parse_bandwidth_bytes_per_s
@@ -17,6 +18,11 @@ _APART: Final = re.compile(
     r"\+(?P<receivers>[0-9]{1,5})D(?:@(?P<receiver>[^@+]+))?"
 )
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
+ROUTERS: Final[Mapping[str, type[Router]]] = {
+    "least-loaded": LeastLoaded,
+    "join-shortest": JoinShortest,
+    "round-robin": RoundRobin,
+}
 SYNTAX: Final = (
     "write 4, 4:chunked=512, 2P+2D:link=25GB/s:overlap or 1P@MACHINE+2D@MACHINE:batch=64"
 )
@@ -41,6 +47,7 @@ def named_arm(text: str, ways: Ways) -> Arm:
     options = dict(_option(text, each) for each in said)
     batch = _count(text, options.pop("batch", None))
     budget = _count(text, options.pop("chunked", None))
+    router = _router(text, options.pop("router", None))
     if found := _APART.fullmatch(head):
         if budget is not None:
             raise UsageError(f"arm {text}: a prefill pool takes whole prompts; drop chunked")
@@ -51,25 +58,42 @@ def named_arm(text: str, ways: Ways) -> Arm:
         )
         several = len(ways.machines) > 1
         arm = split(*pools, transport, max_running=batch, named=several)
-        return replace(arm, name=arm.name + _suffix(said, ("link", "overlap", "withheld")))
+        return _routed(arm, router, _suffix(said, ("link", "overlap", "withheld", "router")))
     if found := _TOGETHER.fullmatch(head):
         _none_left(text, options)
-        return colocated(
+        arm = colocated(
             int(found["workers"]),
             _machine(ways, found["machine"]),
             None if budget is None else Chunked(budget),
             max_running=batch,
             named=len(ways.machines) > 1,
         )
+        return _routed(arm, router, _suffix(said, ("router",)))
     raise UsageError(f"arm {text}: {SYNTAX}")
 
 
 def _option(text: str, said: str) -> tuple[str, str | None]:
     name, equals, value = said.partition("=")
-    wants = {"chunked": True, "batch": True, "link": True, "overlap": False, "withheld": False}
+    wants = dict.fromkeys(("chunked", "batch", "link", "router"), True)
+    wants |= dict.fromkeys(("overlap", "withheld"), False)
     if wants.get(name) is not bool(equals):
         raise UsageError(f"arm {text}: {SYNTAX}")
     return name, value if equals else None
+
+
+def _router(text: str, name: str | None) -> type[Router] | None:
+    if name is not None and name not in ROUTERS:
+        raise UsageError(f"arm {text}: no router is called {name!r}; write {', '.join(ROUTERS)}")
+    return None if name is None else ROUTERS[name]
+
+
+def _routed(arm: Arm, router: type[Router] | None, suffix: str) -> Arm:
+    """The arm under its whole name, with another router for each of its pools."""
+    pools = arm.pools
+    if router is not None:
+        prefill = pools.prefill and replace(pools.prefill, router=router)
+        pools = replace(pools, decode=replace(pools.decode, router=router), prefill=prefill)
+    return replace(arm, name=arm.name + suffix, pools=pools)
 
 
 def _count(text: str, value: str | None) -> int | None:
