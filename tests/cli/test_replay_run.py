@@ -6,6 +6,7 @@ import pytest
 from tests.cli.running import SAMPLES, Ran, tokengap
 
 AZURE: Final = str(SAMPLES / "azure-llm" / "AzureLLMInferenceTrace_conv_first2000.csv.gz")
+CALIBRATED: Final = SAMPLES / "vllm-bench" / "calibrated"
 HARDWARE: Final = """
 [m]
 prefill = { fixed_ms = 27.4, token_ms = 0.0905, square_ms = 8.45e-6 }
@@ -77,6 +78,17 @@ def test_bursts_and_leaving_clients(hardware: str) -> None:
     found: Any = run(hardware, *args).json()
     assert found["counts"]["cancelled"] > 0
     assert found["counts"]["streams"] == 60
+
+
+def test_two_clients_of_one_host_are_one_load(hardware: str) -> None:
+    """60 short requests and 7 long prompts, each logged by a client of its own."""
+    logs = [str(CALIBRATED / f"d_{kind}_mono_r1.json.gz") for kind in ("victims", "long")]
+    args = ("replay", "run", *logs, "--hardware", hardware, "--arm", "1", "--json")
+    refused = tokengap(*args)
+    assert refused.code == 2
+    assert "say --same-clock" in refused.err
+    found: Any = tokengap(*args, "--same-clock").json()
+    assert found["counts"]["completed"] == 67
 
 
 @pytest.mark.parametrize(

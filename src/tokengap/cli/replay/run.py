@@ -121,7 +121,8 @@ def _rerun(
     )
     faults = tuple(loaded.faults())
     with opened(paths, read_catalogue(), remark, only="_judged", **options) as inputs:
-        load = loaded.load().of(arrivals(inputs.con))
+        log = arrivals(inputs.con, same_clock=options["same_clock"])
+        load = loaded.load().of(log)
     return Rerun(own["name"], arm, clients.pools(arm.pools), load, faults, loaded.seed)
 
 

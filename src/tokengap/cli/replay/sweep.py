@@ -144,6 +144,7 @@ def _swept(
         within_ns=[parse_duration_ns(text) for text in asked["within"]],
         objectives=judged,
         repeated=_repeated(asked["repeat"], judged, options),
+        same_clock=options["same_clock"],
         progress=_progress(),
         **{name: asked[name] for name in _OWN if name not in (*_BY, "within", "repeat")},
     )

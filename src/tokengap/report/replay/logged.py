@@ -39,6 +39,10 @@ SELECT first_attempts.*,
 FROM first_attempts
 SEMI JOIN best USING (seen_at)
 """
+_NAMED_BY_TRACE: Final = """
+SELECT * REPLACE (trace || '/' || request_id AS request_id)
+FROM _replayed
+"""
 _VALUES: Final = """
 SELECT ttft_ns::DOUBLE AS ttft, tpot_ns::DOUBLE AS tpot, worst_gap_ns::DOUBLE AS worst_gap
 FROM _judged
@@ -47,20 +51,22 @@ WHERE status = 'completed'
 _NAMED: Final = 4  # clocks, in a message
 
 
-def arrivals(con: duckdb.DuckDBPyConnection) -> Workload:
+def arrivals(con: duckdb.DuckDBPyConnection, *, same_clock: bool = False) -> Workload:
     """Arrivals and lengths of the window's requests, as the vantage saw them that knows most.
 
     Retries and further choices of a request are what it was answered with, not what was asked.
-    UsageError for several logs, each a load of its own. InputError if there is nothing to replay.
+    same_clock: several logs were stamped on one host, so that they are one load. UsageError for
+    several others. InputError if there is nothing to replay.
     """
     found = rows(con, "SELECT DISTINCT trace FROM streams ORDER BY ALL")
-    if len(traces := [row["trace"] for row in found]) > 1:
+    if len(traces := [row["trace"] for row in found]) > 1 and not same_clock:
         raise UsageError(
             f"{len(traces)} logs ({', '.join(traces[:_NAMED])}): a replay is of one load; give one "
-            "log, or name all files one with --trace if they are one run"
+            "log, or say --same-clock if all of it was stamped on one host"
         )
     con.execute(_REPLAYED)
-    return of_streams(con.sql("FROM _replayed").to_arrow_table())
+    named = _NAMED_BY_TRACE if len(traces) > 1 else "FROM _replayed"
+    return of_streams(con.sql(named).to_arrow_table())
 
 
 def logged(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Logged:

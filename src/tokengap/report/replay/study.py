@@ -54,6 +54,7 @@ class Study:
     faults: Sequence[Fault] = ()
     within_ns: Sequence[int] = ()
     quick: bool = False
+    same_clock: bool = False
     progress: Told | None = None
 
     @property
@@ -88,7 +89,7 @@ class Study:
 
 def study(con: duckdb.DuckDBPyConnection, wanted: Study, source: str) -> SweepReport:
     """Replay the log's arrivals on every arm; the connection has the query library bound."""
-    log = arrivals(con)
+    log = arrivals(con, same_clock=wanted.same_clock)
     load = wanted.load.of(log)
     case = Case(load, wanted.objectives, wanted.faults, within_ns=wanted.within_ns)
     ways = wanted.arms()
