@@ -105,3 +105,13 @@ def test_who_leaves_in_vain_has_missed(limit_ms: float) -> None:
     found = score(outcome, [limit("ttft", limit_ms)])
     assert outcome.statuses == ["completed", "cancelled"]
     assert found.offered == (2 if limit_ms < 100 else 1)
+
+
+@pytest.mark.parametrize("limit_ms", [49, 50])
+def test_who_leaves_during_a_handoff_has_waited_for_it(limit_ms: float) -> None:
+    """A token after 100 ms, and its cache would take 100 more: the client leaves at 150."""
+    one = Workload(np.zeros(1), np.array([100]), np.array([5]), np.array([150.0]))
+    way = Transport(kv_bytes_per_token=1, bandwidth_bytes_per_s=1e3)
+    outcome = replay(one, Pools.split(1, 1, way), MODEL)
+    assert outcome.statuses == ["cancelled"]
+    assert score(outcome, [limit("handoff_gap", limit_ms)]).offered == (1 if limit_ms < 50 else 0)

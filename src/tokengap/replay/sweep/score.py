@@ -102,9 +102,22 @@ def _left_late(
     none_came = outcome.tokens == 0
     if "ttft" in limits:
         found |= none_came & (ended_ns - outcome.arrival_ns > limits["ttft"])
+    waited_ns = ended_ns - _last_token_ns(outcome)
     if "worst_gap" in limits:
-        found |= ~none_came & (ended_ns - _last_token_ns(outcome) > limits["worst_gap"])
+        found |= ~none_came & (waited_ns > limits["worst_gap"])
+    if "handoff_gap" in limits:
+        found |= _handed_over(outcome) & (outcome.tokens == 1) & (waited_ns > limits["handoff_gap"])
     return found
+
+
+def _handed_over(outcome: Outcome) -> Flags:
+    """Whose first token leaves the prefill pool, and whose second one comes from another worker."""
+    pools, load = outcome.pools, outcome.workload
+    if pools.prefill is None or pools.transport.withheld:
+        return np.zeros(len(outcome), bool)
+    indexes = [request.index for request in outcome.requests]
+    stays = load.prompt_tokens[indexes] < pools.transport.stay_below_tokens
+    return ~stays & (load.output_tokens[indexes] > 1)
 
 
 def _last_token_ns(outcome: Outcome) -> Floats:
