@@ -94,6 +94,11 @@ class Outcome:
         return [request.status for request in self.requests]
 
     @cached_property
+    def completed(self) -> npt.NDArray[np.bool_]:
+        """Which requests got all their tokens."""
+        return np.array([status == "completed" for status in self.statuses], bool)
+
+    @cached_property
     def arrival_ns(self) -> Ints:
         """From the workload's origin."""
         return to_ns(self.times_ms("arrival_ms"))

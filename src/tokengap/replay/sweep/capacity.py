@@ -1,7 +1,7 @@
 """The largest rate at which an arm still keeps its promises, by bisection."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tokengap.errors import UsageError
@@ -72,7 +72,7 @@ def _keeps(arm: Arm, case: Case, target: float, seeds: Sequence[int], factor: fl
     for seed in seeds:
         arrivals = case.drawn(seed)
         faster = arrivals.at_rate(arrivals.rate_per_s * factor)
-        found = trial(arm, replace(case, workload=faster), seed, faster)
+        found = trial(arm, case, seed, faster)
         behind += not found.keeps_up
         offered += found.score.offered
         good += found.score.good

@@ -40,10 +40,11 @@ class Score:
 def score(outcome: Outcome, objectives: Sequence[Objective]) -> Score:
     """Judge every request. Those in flight, or cancelled with nothing missed, are not offered."""
     statuses = np.array(outcome.statuses, dtype=object)
-    completed, cancelled = statuses == "completed", statuses == "cancelled"
+    completed, cancelled = outcome.completed, statuses == "cancelled"
     lost = np.isin(statuses, _LOST)
-    late = {o.statistic: _over(outcome, o) for o in objectives}
-    missing = {name: np.isnan(values_ns(outcome, name)) for name in late}
+    values = {o.statistic: values_ns(outcome, o.statistic) for o in objectives}
+    late = {o.statistic: _over(outcome, o, values[o.statistic]) for o in objectives}
+    missing = {name: np.isnan(value) for name, value in values.items()}
     left = cancelled & _left_late(outcome, objectives, late)
     offered = completed | lost | left
     verdicts = {}
@@ -80,14 +81,12 @@ def values_ns(outcome: Outcome, statistic: str) -> Floats:
     return values
 
 
-def _over(outcome: Outcome, objective: Objective) -> Flags:
+def _over(outcome: Outcome, objective: Objective, values: Floats) -> Flags:
     """Whose value is beyond its limit; the average in whole ns, as the audit compares it."""
     limit_ns = objective.limit_ns
     if objective.statistic != "tpot":
-        return values_ns(outcome, objective.statistic) > limit_ns
-    gaps = np.maximum(outcome.tokens - 1, 0)
-    taken_ns = np.rint(np.nan_to_num(outcome.latency.tpot_ns) * gaps)
-    return taken_ns > limit_ns * gaps
+        return values > limit_ns
+    return _after_first_ns(outcome) > limit_ns * _gaps(outcome)
 
 
 def _left_late(
@@ -121,11 +120,19 @@ def _handed_over(outcome: Outcome) -> Flags:
 
 
 def _last_token_ns(outcome: Outcome) -> Floats:
-    latency = outcome.latency
-    gaps = np.maximum(outcome.tokens - 1, 0)
-    taken_ns = np.rint(np.nan_to_num(latency.tpot_ns) * gaps)
-    last: Floats = outcome.arrival_ns + latency.ttft_ns + taken_ns
+    last: Floats = outcome.arrival_ns + outcome.latency.ttft_ns + _after_first_ns(outcome)
     return last
+
+
+def _after_first_ns(outcome: Outcome) -> Floats:
+    """From the first token to the last, in whole ns; 0 without a second one."""
+    taken: Floats = np.rint(np.nan_to_num(outcome.latency.tpot_ns) * _gaps(outcome))
+    return taken
+
+
+def _gaps(outcome: Outcome) -> Ints:
+    gaps: Ints = np.maximum(outcome.tokens - 1, 0)
+    return gaps
 
 
 def _own_percentile(outcome: Outcome, share: float) -> Floats:

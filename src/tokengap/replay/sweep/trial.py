@@ -161,10 +161,9 @@ def _median(waits_ns: Floats) -> float:
 
 
 def _percentiles(outcome: Outcome) -> dict[str, dict[int, float]]:
-    completed = np.array([status == "completed" for status in outcome.statuses], bool)
     found = {}
     for measure in MEASURES:
-        values: Floats = getattr(outcome.latency, f"{measure}_ns")[completed]
+        values: Floats = getattr(outcome.latency, f"{measure}_ns")[outcome.completed]
         values = values[~np.isnan(values)]
         if len(values):
             cut = np.percentile(values, PERCENTILES)
@@ -174,8 +173,7 @@ def _percentiles(outcome: Outcome) -> dict[str, dict[int, float]]:
 
 def _within(outcome: Outcome, limits_ns: Sequence[int], offered: int) -> dict[int, float]:
     """A completed request without a gap is within every limit."""
-    completed = np.array([status == "completed" for status in outcome.statuses], bool)
-    worst_ns = np.nan_to_num(outcome.latency.worst_gap_ns[completed])
+    worst_ns = np.nan_to_num(outcome.latency.worst_gap_ns[outcome.completed])
     return {
         limit: float((worst_ns <= limit).sum()) / offered if offered else 0.0 for limit in limits_ns
     }

@@ -129,8 +129,7 @@ def _gaps(
 
 
 def _of(outcome: Outcome) -> dict[str, Floats]:
-    completed = np.array([status == "completed" for status in outcome.statuses], bool)
-    values = {m: getattr(outcome.latency, f"{m}_ns")[completed] for m in MEASURES}
+    values = {m: getattr(outcome.latency, f"{m}_ns")[outcome.completed] for m in MEASURES}
     return {measure: found[~np.isnan(found)] for measure, found in values.items()}
 
 
