@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import click
 
-from tokengap.cli.options import STDOUT, Command, check_output, write_output
-from tokengap.errors import InputError, UsageError
+from tokengap.cli.options import STDOUT, Command, check_files, write_output
+from tokengap.errors import InputError
 
 FORMS: Final = ("html", "png", "csv")
 _SAYS: Final = {
@@ -25,7 +25,7 @@ def writing(command: Command) -> Command:
     def collected(**options: Any) -> Any:
         named = {name: options.pop(name) for name in FORMS}
         outputs = {name: path for name, path in named.items() if path is not None}
-        _check(outputs, as_json=options["as_json"], force=options.pop("force"))
+        check_files(outputs, as_json=options["as_json"], force=options.pop("force"))
         return command(**options, outputs=outputs)
 
     made: Command = collected
@@ -34,19 +34,6 @@ def writing(command: Command) -> Command:
         path = click.Path(path_type=Path)
         made = click.option(f"--{name}", type=path, metavar="FILE", help=_SAYS[name])(made)
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(made)
-
-
-def _check(outputs: Mapping[str, Path], *, as_json: bool, force: bool) -> None:
-    """UsageError, before any work is done, if something could not be written."""
-    printed = [f"--{name} -" for name, path in outputs.items() if path == STDOUT]
-    printed += ["--json"] if as_json else []
-    if len(printed) > 1:
-        raise UsageError(f"only one of {' and '.join(printed)} can go to standard output")
-    files = [path for path in outputs.values() if path != STDOUT]
-    if len(set(files)) < len(files):
-        raise UsageError("two outputs would be written to the same file")
-    for path in files:
-        check_output(path, force=force)
 
 
 def show(

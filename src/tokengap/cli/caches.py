@@ -1,21 +1,19 @@
 """Options that describe a cache, and the cache they mean together."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from tokengap.cli.options import gathering
 from tokengap.errors import InputError, UsageError
 from tokengap.handoff import MODELS, Cache, cache_of, gqa, mla, model
 from tokengap.handoff.fields import MOST
 from tokengap.handoff.kv import BYTES_PER_VALUE, bytes_per_value
-
-Command = Callable[..., Any]
 
 
 def count(said: str | int) -> int:
@@ -116,18 +114,8 @@ class Described:
         return bytes_per_value(self.kv_dtype)
 
 
-def describing(command: Command) -> Command:
-    """Options on a model's cache, which the command gets together as `described`."""
-
-    @wraps(command)
-    def collected(**options: Any) -> Any:
-        named = {name: options.pop(name) for name in Described.__dataclass_fields__}
-        return command(**options, described=Described(**named))
-
-    made: Command = collected
-    for option in reversed(_DESCRIBING):
-        made = option(made)
-    return made
+describing = gathering(Described, "described", Described.__dataclass_fields__, _DESCRIBING)
+"""Options on a model's cache, which the command gets together as `described`."""
 
 
 def _needed(value: int | None, option: str) -> int:

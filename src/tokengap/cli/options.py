@@ -1,6 +1,7 @@
 """Options that commands share, and what they mean together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -111,6 +112,8 @@ _LIBRARY: Final = (
 )
 
 Command = Callable[..., Any]
+Option = Callable[[Command], Command]
+"""Adds one option to a command, or several."""
 
 
 def reading(command: Command) -> Command:
@@ -133,7 +136,24 @@ def mounting(command: Command) -> Command:
     return _add(command, _LIBRARY)
 
 
-def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+def gathering(
+    kind: Callable[..., Any], name: str, fields: Iterable[str], options: Sequence[Option]
+) -> Option:
+    """Options that a command gets together, as its argument `name`: a `kind` of these fields."""
+    gathered = tuple(fields)
+
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def collected(**given: Any) -> Any:
+            said = {field: given.pop(field) for field in gathered}
+            return command(**given, **{name: kind(**said)})
+
+        return _add(collected, options)
+
+    return decorated
+
+
+def _add(command: Command, options: Sequence[Option]) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
@@ -142,6 +162,24 @@ def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) ->
 def remark(says: str) -> None:
     """Talk to the user, beside the data on standard output."""
     click.echo(says, err=True)
+
+
+def check_files(files: Mapping[str, Path], *, as_json: bool, force: bool) -> None:
+    """UsageError, before any work is done, if some of these files could not be written.
+
+    files: by option. as_json: the answer is printed as JSON.
+    """
+    from tokengap.errors import UsageError
+
+    printed = [f"--{name} -" for name, path in files.items() if path == STDOUT]
+    printed += ["--json"] if as_json else []
+    if len(printed) > 1:
+        raise UsageError(f"only one of {' and '.join(printed)} can go to standard output")
+    paths = [path for path in files.values() if path != STDOUT]
+    if len(set(paths)) < len(paths):
+        raise UsageError("two outputs would be written to the same file")
+    for path in paths:
+        check_output(path, force=force)
 
 
 def check_output(path: Path, *, force: bool) -> None:

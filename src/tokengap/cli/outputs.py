@@ -1,8 +1,7 @@
 """Files that a report is written to beside its summary, or instead of it."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import wraps
 from os.path import relpath
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +9,15 @@ from urllib.parse import quote
 
 import click
 
-from tokengap.cli.options import STDOUT, Command, check_output, write_output
+from tokengap.cli.options import (
+    STDOUT,
+    Command,
+    Option,
+    check_files,
+    check_output,
+    gathering,
+    write_output,
+)
 
 _FILES: Final = {
     "html": "Write a page with charts; `-` prints it instead of the summary.",
@@ -66,18 +73,10 @@ def reporting(command: Command) -> Command:
 
 
 def _collecting(command: Command, names: Collection[str]) -> Command:
-    @wraps(command)
-    def collected(**options: Any) -> Any:
-        outputs = Outputs(**{name: options.pop(name) for name in (*names, "force")})
-        return command(**options, outputs=outputs)
-
-    made: Command = collected
-    for option in reversed([*_options(names)]):
-        made = option(made)
-    return made
+    return gathering(Outputs, "outputs", (*names, "force"), [*_options(names)])(command)
 
 
-def _options(names: Collection[str]) -> Iterator[Callable[[Command], Command]]:
+def _options(names: Collection[str]) -> Iterator[Option]:
     path = click.Path(path_type=Path)
     for says, metavar in ((_FILES, "FILE"), (_FOLDERS, "DIR")):
         for name in (name for name in says if name in names):
@@ -92,17 +91,7 @@ def _given(outputs: Outputs, names: Mapping[str, str]) -> dict[str, Path]:
 
 def check_outputs(outputs: Outputs, *, as_json: bool) -> None:
     """UsageError, before any work is done, if something could not be written."""
-    from tokengap.errors import UsageError
-
-    printed = [f"--{name} -" for name, path in outputs.files.items() if path == STDOUT]
-    printed += ["--json"] if as_json else []
-    if len(printed) > 1:
-        raise UsageError(f"only one of {' and '.join(printed)} can go to standard output")
-    files = [path for path in outputs.files.values() if path != STDOUT]
-    if len(set(files)) < len(files):
-        raise UsageError("two outputs would be written to the same file")
-    for path in files:
-        check_output(path, force=outputs.force)
+    check_files(outputs.files, as_json=as_json, force=outputs.force)
     for path in outputs.folders.values():
         _check_folder(path, force=outputs.force)
 

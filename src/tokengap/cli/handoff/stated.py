@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from tokengap.cli.caches import Command, Described, count, describing
+from tokengap.cli.caches import Described, count, describing
+from tokengap.cli.options import gathering
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache, FixedOverlap, Handoff, LayerOverlap, Limits, Link, busiest_share
 from tokengap.handoff.budget import PROMISES
@@ -74,10 +74,6 @@ _STATING: Final = (
         help="The same, of decode.",
     ),
 )
-_NAMES: Final = (
-    "prefill", "step", "bandwidth", "size", "prompt", "overhead", "overlap", "policy", "limits",
-    "output_tokens", "transfers", "prefill_tp", "decode_tp",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -164,15 +160,5 @@ def _said(stated: Stated, name: str) -> str:
     return text
 
 
-def stating(command: Command) -> Command:
-    """Options that state a handoff, which the command gets together as `stated`."""
-
-    @wraps(command)
-    def collected(described: Described, **options: Any) -> Any:
-        named = {name: options.pop(name) for name in _NAMES}
-        return command(**options, stated=Stated(**named, described=described))
-
-    made: Command = collected
-    for option in reversed(_STATING):
-        made = option(made)
-    return made
+stating = gathering(Stated, "stated", Stated.__dataclass_fields__, _STATING)
+"""Options that state a handoff, which the command gets together as `stated`."""

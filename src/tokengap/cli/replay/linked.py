@@ -1,13 +1,13 @@
 """Options on the way between two pools, and what they mean together."""
 
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from tokengap.cli.caches import Command, Described, describing
+from tokengap.cli.caches import Described, describing
 from tokengap.cli.handoff.stated import BY_LAYER
+from tokengap.cli.options import gathering
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache
 from tokengap.replay import Transport
@@ -110,16 +110,5 @@ class Linked:
         return cache.layers
 
 
-def linking(command: Command) -> Command:
-    """Options on the way between pools, which the command gets together as `linked`."""
-
-    @wraps(command)
-    def collected(described: Described, **options: Any) -> Any:
-        names = [name for name in Linked.__dataclass_fields__ if name != "described"]
-        named = {name: options.pop(name) for name in names}
-        return command(**options, linked=Linked(described=described, **named))
-
-    made: Command = collected
-    for option in reversed(_LINKING):
-        made = option(made)
-    return made
+linking = gathering(Linked, "linked", Linked.__dataclass_fields__, _LINKING)
+"""Options on the way between pools, which the command gets together as `linked`."""

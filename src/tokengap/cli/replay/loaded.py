@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from tokengap.cli.caches import Command, count
+from tokengap.cli.caches import count
+from tokengap.cli.options import gathering
 
 if TYPE_CHECKING:
     from tokengap.replay import Fault
@@ -43,7 +43,7 @@ _LOADING: Final = (
     ),
     click.option(
         "--fault",
-        "faults",
+        "faults_said",
         multiple=True,
         metavar="FAULT",
         help="lost=decode-0@10s..20s, slow=WORKER@..*2, link=WORKER@..*0.5, transfers=0.1@..",
@@ -88,17 +88,5 @@ class Loaded:
         return [named_fault(text) for text in self.faults_said]
 
 
-def loading(command: Command) -> Command:
-    """Options on the load, which the command gets together as `loaded`."""
-
-    @wraps(command)
-    def collected(**options: Any) -> Any:
-        said = options.pop("faults")
-        names = [name for name in Loaded.__dataclass_fields__ if name != "faults_said"]
-        named = {name: options.pop(name) for name in names}
-        return command(**options, loaded=Loaded(**named, faults_said=said))
-
-    made: Command = collected
-    for option in reversed(_LOADING):
-        made = option(made)
-    return made
+loading = gathering(Loaded, "loaded", Loaded.__dataclass_fields__, _LOADING)
+"""Options on the load, which the command gets together as `loaded`."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from tokengap.cli.caches import Command, count
-from tokengap.cli.options import remark
+from tokengap.cli.caches import count
+from tokengap.cli.options import gathering, remark
 
 _FITTING: Final = (
     click.option(
@@ -74,15 +73,5 @@ class Machines:
         return [found.machine], found
 
 
-def fitting(command: Command) -> Command:
-    """Options on machines, which the command gets together as `machines`."""
-
-    @wraps(command)
-    def collected(**options: Any) -> Any:
-        named = {name: options.pop(name) for name in Machines.__dataclass_fields__}
-        return command(**options, machines=Machines(**named))
-
-    made: Command = collected
-    for option in reversed(_FITTING):
-        made = option(made)
-    return made
+fitting = gathering(Machines, "machines", Machines.__dataclass_fields__, _FITTING)
+"""Options on machines, which the command gets together as `machines`."""
