@@ -1,6 +1,7 @@
 """Options on the machines of a replay: from a file, or fitted from logs."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -51,26 +52,37 @@ class Machines:
     gpus_per_worker: int
     mixed: Any
 
-    def known(self, paths: Sequence[str], options: Mapping[str, Any]) -> tuple[list[Any], Any]:
-        """The machines, and the fit where it is fitted from logs; else None.
-
-        paths, options: the log that is replayed, and how logs are read. UsageError for both ways.
-        """
+    def stated(self) -> list[Any] | None:
+        """The machines of the file; None if they are to be fitted. UsageError for both ways."""
         from tokengap.errors import UsageError
-        from tokengap.findings.baseline import STORED
-        from tokengap.library import read_catalogue
-        from tokengap.library.inputs import opened
         from tokengap.replay.sweep.hardware import read_machines
+
+        if self.hardware is None:
+            return None
+        if self.fits:
+            raise UsageError("--hardware and --fit exclude each other; keep one")
+        return read_machines(self.hardware)
+
+    def fitted(self, con: Any, options: Mapping[str, Any]) -> Any:
+        """The machine that logs tell of: those of `--fit`, or else the log that is replayed.
+
+        con: has the whole library, bound to that log. options: how logs are read.
+        """
         from tokengap.report.replay.fitted import fitted
 
-        if self.hardware is not None:
-            if self.fits:
-                raise UsageError("--hardware and --fit exclude each other; keep one")
-            return read_machines(self.hardware), None
-        catalogue = read_catalogue().storing(STORED)
-        with opened(self.fits or paths, catalogue, remark, **options) as inputs:
-            found = fitted(inputs.con, self.gpus_per_worker, self.mixed)
-        return [found.machine], found
+        if not self.fits:
+            return fitted(con, self.gpus_per_worker, self.mixed)
+        with whole(self.fits, options) as inputs:
+            return fitted(inputs.con, self.gpus_per_worker, self.mixed)
+
+
+def whole(paths: Sequence[str], options: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """The logs under the whole library, with what its queries read often computed once."""
+    from tokengap.findings.baseline import STORED
+    from tokengap.library import read_catalogue
+    from tokengap.library.inputs import opened
+
+    return opened(paths, read_catalogue().storing(STORED), remark, **options)
 
 
 fitting = gathering(Machines, "machines", Machines.__dataclass_fields__, _FITTING)

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from tokengap.cli.options import PATHS, declaring, judging, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
-from tokengap.cli.replay.machines import Machines, fitting
+from tokengap.cli.replay.machines import Machines, fitting, whole
 
 _NS_PER_MS: Final = 1e6
 
@@ -105,25 +106,36 @@ _OWN: Final = (
 def _rerun(
     paths: Sequence[str], said: tuple[Linked, Loaded, Machines], options: dict[str, Any]
 ) -> Any:
-    from tokengap.library import read_catalogue
-    from tokengap.library.inputs import opened
     from tokengap.replay.sweep.named import Ways, named_arm
     from tokengap.report.replay.logged import arrivals
     from tokengap.report.replay.rerun import Clients, Rerun
 
     own = {name: options.pop(name) for name in _OWN}
     linked, loaded, machines = said
-    known, _ = machines.known(paths, options)
-    ways = Ways(known, linked.transport(), linked.layers)
-    arm = named_arm(own["text"], ways)
+    stated = machines.stated()
+    transport, layers = linked.transport(), linked.layers
     clients = Clients(
         _ms(own["deadline"]), _ms(own["first_token_deadline"]), own["max_queue"], own["on_loss"]
     )
     faults = tuple(loaded.faults())
-    with opened(paths, read_catalogue(), remark, only="_judged", **options) as inputs:
+    with _log(paths, options, fits=stated is None) as inputs:
+        known = stated or [machines.fitted(inputs.con, options).machine]
+        arm = named_arm(own["text"], Ways(known, transport, layers))
         log = arrivals(inputs.con, same_clock=options["same_clock"])
         load = loaded.load().of(log)
     return Rerun(own["name"], arm, clients.pools(arm.pools), load, faults, loaded.seed)
+
+
+def _log(
+    paths: Sequence[str], options: dict[str, Any], *, fits: bool
+) -> AbstractContextManager[Any]:
+    """The log with as much of the library as is needed: for a fit, all of it."""
+    from tokengap.library import read_catalogue
+    from tokengap.library.inputs import opened
+
+    if fits:
+        return whole(paths, options)
+    return opened(paths, read_catalogue(), remark, only="_judged", **options)
 
 
 def _ms(text: str | None) -> float | None:

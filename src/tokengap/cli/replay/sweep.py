@@ -9,10 +9,10 @@ import click
 
 from tokengap.cli.answers import show, writing
 from tokengap.cli.caches import count
-from tokengap.cli.options import PATHS, declaring, judging, reading, remark
+from tokengap.cli.options import PATHS, declaring, judging, reading
 from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
-from tokengap.cli.replay.machines import Machines, fitting
+from tokengap.cli.replay.machines import Machines, fitting, whole
 
 _BY: Final[tuple[Literal["gpus", "cost", "power"], ...]] = ("gpus", "cost", "power")
 
@@ -118,9 +118,6 @@ def _swept(
     options: Any,
 ) -> Any:
     from tokengap.errors import UsageError
-    from tokengap.findings.baseline import STORED
-    from tokengap.library import read_catalogue
-    from tokengap.library.inputs import opened
     from tokengap.report.replay.study import Study, study
     from tokengap.units import parse_duration_ns
 
@@ -131,24 +128,31 @@ def _swept(
     if len(given) != 1:
         raise UsageError("give what is to be divided: one of --gpus, --cost and --power")
     ((by, total),) = given.items()
-    known, fitted = machines.known(paths, options)
-    wanted = Study(
-        machines=known,
-        fitted=fitted,
-        by=by,
-        total=total,
-        transport=linked.transport(),
-        layers=linked.layers,
-        load=loaded.load(),
-        faults=loaded.faults(),
-        within_ns=[parse_duration_ns(text) for text in asked["within"]],
-        objectives=judged,
-        repeated=_repeated(asked["repeat"], judged, options),
-        same_clock=options["same_clock"],
-        progress=_progress(),
+    stated = machines.stated()
+    facts: dict[str, Any] = {
+        "transport": linked.transport(),
+        "layers": linked.layers,
+        "load": loaded.load(),
+        "faults": loaded.faults(),
+        "within_ns": [parse_duration_ns(text) for text in asked["within"]],
         **{name: asked[name] for name in _OWN if name not in (*_BY, "within", "repeat")},
-    )
-    with opened(paths, read_catalogue().storing(STORED), remark, **options) as inputs:
+    }
+    with whole(paths, options) as inputs:
+        fitted = None
+        if stated is None:
+            fitted = machines.fitted(inputs.con, options)
+            stated = [fitted.machine]
+        wanted = Study(
+            machines=stated,
+            fitted=fitted,
+            by=by,
+            total=total,
+            objectives=judged,
+            repeated=_repeated(asked["repeat"], judged, options),
+            same_clock=options["same_clock"],
+            progress=_progress(),
+            **facts,
+        )
         return study(inputs.con, wanted, ", ".join(Path(path).name for path in paths))
 
 
@@ -156,12 +160,9 @@ def _repeated(path: str | None, judged: Any, options: Any) -> Any:
     """What another run of the baseline showed; None without one."""
     if path is None:
         return None
-    from tokengap.findings.baseline import STORED
-    from tokengap.library import read_catalogue
-    from tokengap.library.inputs import opened
     from tokengap.report.replay.logged import logged
 
-    with opened([path], read_catalogue().storing(STORED), remark, **options) as inputs:
+    with whole([path], options) as inputs:
         return logged(inputs.con, judged)
 
 
