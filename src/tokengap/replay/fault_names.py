@@ -6,6 +6,7 @@ from typing import Final
 
 from tokengap.errors import UsageError
 from tokengap.replay.faults import FailingTransfers, Fault, LostWorker, SlowLink, SlowWorker
+from tokengap.replay.workload import NS_PER_MS
 from tokengap.units import parse_duration_ns
 
 SYNTAX: Final = (
@@ -17,7 +18,6 @@ _FAULT: Final = re.compile(
     r"\.\.(?P<end>[^*]*)(?:\*(?P<factor>[0-9]{1,6}(?:\.[0-9]{1,6})?))?"
 )
 _SHARE: Final = re.compile(r"[01](?:\.[0-9]{1,9})?")
-_NS_PER_MS: Final = 1e6
 
 
 def named_fault(text: str) -> Fault:
@@ -30,8 +30,8 @@ def named_fault(text: str) -> Fault:
     if found is None:
         raise UsageError(f"fault {text!r}: {SYNTAX}")
     kind, what, factor = found["kind"], found["what"], found["factor"]
-    at_ms = parse_duration_ns(found["start"]) / _NS_PER_MS
-    until_ms = parse_duration_ns(found["end"]) / _NS_PER_MS if found["end"] else inf
+    at_ms = parse_duration_ns(found["start"]) / NS_PER_MS
+    until_ms = parse_duration_ns(found["end"]) / NS_PER_MS if found["end"] else inf
     if (factor is not None) != (kind in ("slow", "link")):
         raise UsageError(f"fault {text!r}: {SYNTAX}")
     match kind:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokengap.errors import UsageError
-from tokengap.replay.link import MS_PER_S
 from tokengap.replay.worker import Worker
+from tokengap.replay.workload import MS_PER_S
 
 if TYPE_CHECKING:
     from tokengap.replay.cluster import Cluster, Group

@@ -9,9 +9,10 @@ from collections import deque
 from math import isnan
 from typing import TYPE_CHECKING
 
-from tokengap.replay.link import MS_PER_S, Link, exposed_bytes
+from tokengap.replay.link import Link, exposed_bytes
 from tokengap.replay.request import Place, Request
 from tokengap.replay.worker import Worker
+from tokengap.replay.workload import MS_PER_S
 
 if TYPE_CHECKING:
     from tokengap.replay.cluster import Cluster

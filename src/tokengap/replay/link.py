@@ -12,7 +12,6 @@ from typing import Final
 
 from tokengap.replay.request import Request
 
-MS_PER_S: Final = 1000.0
 _DONE_SHARE: Final = 1e-12  # of all bytes served: what adding up leaves over
 
 

@@ -7,12 +7,11 @@ from typing import Final
 import numpy as np
 
 from tokengap.errors import UsageError
-from tokengap.replay.workload import MS_PER_S, Workload, gamma_ms, on_off_ms
+from tokengap.replay.workload import MS_PER_S, NS_PER_MS, Workload, gamma_ms, on_off_ms
 from tokengap.units import parse_duration_ns
 
 AS_LOGGED: Final = "as-logged"
 SYNTAX: Final = "as-logged, poisson, gamma=CV, on-off=ON,OFF or closed=USERS,THINK"
-_NS_PER_MS: Final = 1e6
 _NUMBER: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
@@ -65,7 +64,7 @@ class Load:
 
 
 def _ms(text: str) -> float:
-    return parse_duration_ns(text) / _NS_PER_MS
+    return parse_duration_ns(text) / NS_PER_MS
 
 
 def _number(text: str) -> float:

@@ -17,9 +17,8 @@ from tokengap.replay.record import Record, Wasted
 from tokengap.replay.request import Request
 from tokengap.replay.stability import Queues
 from tokengap.replay.worker import Worker
-from tokengap.replay.workload import Floats, Ints, Workload
+from tokengap.replay.workload import NS_PER_MS, Floats, Ints, Workload
 
-NS_PER_MS: Final = 1e6
 CHUNK_TOKENS: Final = 1 << 17  # the arrays of a chunk stay in the cache of a core
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tokengap.replay.cluster import Cluster
 from tokengap.replay.request import Request
+from tokengap.replay.workload import MS_PER_S
 
 LOOKS: Final = 64
 FIRST_LOOKS: Final = 24
@@ -24,7 +25,6 @@ EARLIEST: Final = 16
 SETTLING: Final = 4
 """A system fills until its first requests are due to end. A third of the looks must last so many
 times as long as the earliest of them would take alone."""
-MS_PER_S: Final = 1000.0
 
 
 @dataclass

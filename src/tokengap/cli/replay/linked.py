@@ -11,9 +11,9 @@ from tokengap.cli.options import gathering
 from tokengap.errors import UsageError
 from tokengap.handoff import Cache
 from tokengap.replay import Transport
+from tokengap.replay.workload import NS_PER_MS
 from tokengap.units import parse_bandwidth_bytes_per_s, parse_duration_ns
 
-_NS_PER_MS: Final = 1e6
 _LINKING: Final = (
     describing,
     click.option(
@@ -88,7 +88,7 @@ class Linked:
             kv_bytes_per_token=0.0 if cache is None else float(cache.bytes_per_token),
             bandwidth_bytes_per_s=None if rate is None else float(rate),
             shared=self.shared_link,
-            overhead_ms=parse_duration_ns(self.overhead) / _NS_PER_MS,
+            overhead_ms=parse_duration_ns(self.overhead) / NS_PER_MS,
             overlap_layers=self._layers(cache),
             withheld=self.policy == "withheld",
             slowdown=self.slowdown,

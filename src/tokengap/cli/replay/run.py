@@ -16,8 +16,6 @@ from tokengap.cli.replay.linked import Linked, linking
 from tokengap.cli.replay.loaded import Loaded, loading
 from tokengap.cli.replay.machines import Machines, fitting, whole
 
-_NS_PER_MS: Final = 1e6
-
 
 @click.command()
 @PATHS
@@ -139,6 +137,7 @@ def _log(
 
 
 def _ms(text: str | None) -> float | None:
+    from tokengap.replay.workload import NS_PER_MS
     from tokengap.units import parse_duration_ns
 
-    return None if text is None else parse_duration_ns(text) / _NS_PER_MS
+    return None if text is None else parse_duration_ns(text) / NS_PER_MS

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tokengap.replay.outcome import Chunk, Outcome
-from tokengap.replay.workload import Floats, Ints
+from tokengap.replay.workload import NS_PER_MS, Floats, Ints
 from tokengap.slo import Objective
 
 Flags = npt.NDArray[np.bool_]
 _OWN_GAPS: Final = {"gap_p50": 0.5, "gap_p90": 0.9, "gap_p99": 0.99}
 _LOST: Final = ("failed", "timed_out", "rejected", "truncated")
-_NS_PER_MS: Final = 1e6
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _left_late(
     for over in late.values():
         found |= over
     limits = {objective.statistic: objective.limit_ns for objective in objectives}
-    ended_ns = np.rint(outcome.times_ms("ended_ms") * _NS_PER_MS)
+    ended_ns = np.rint(outcome.times_ms("ended_ms") * NS_PER_MS)
     none_came = outcome.tokens == 0
     if "ttft" in limits:
         found |= none_came & (ended_ns - outcome.arrival_ns > limits["ttft"])

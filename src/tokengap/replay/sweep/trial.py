@@ -11,12 +11,11 @@ from tokengap.replay.outcome import Outcome
 from tokengap.replay.run import replay
 from tokengap.replay.sweep.arms import Arm
 from tokengap.replay.sweep.score import Score, score
-from tokengap.replay.workload import Floats, Workload
+from tokengap.replay.workload import MS_PER_S, Floats, Workload
 from tokengap.slo import Objective
 
 MEASURES: Final = ("ttft", "tpot", "worst_gap", "first_gap", "worst_later_gap")
 PERCENTILES: Final = (50, 90, 99)
-_MS_PER_S: Final = 1000.0
 _GROWTH_RATIO: Final = 3.0
 """Waits of the last third against those of the first: a queue that grows from nothing makes 5."""
 _GROWTH_SHARE: Final = 0.02
@@ -105,7 +104,7 @@ def trial(
         to_the_end=to_the_end,
     )
     judged = score(outcome, case.objectives)
-    span_s = outcome.end_ms / _MS_PER_S
+    span_s = outcome.end_ms / MS_PER_S
     return Trial(
         score=judged,
         goodput_per_s=judged.good / span_s if span_s else 0.0,
@@ -123,7 +122,7 @@ def trial(
 
 def _queues(outcome: Outcome) -> dict[str, list[float]]:
     seen = outcome.queues
-    at_s = [at_ms / _MS_PER_S for at_ms in seen.at_ms]
+    at_s = [at_ms / MS_PER_S for at_ms in seen.at_ms]
     return {"at_s": at_s, "prefill": list(seen.prefill), "decode": list(seen.decode)}
 
 

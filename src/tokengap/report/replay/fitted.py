@@ -12,9 +12,8 @@ from tokengap.findings.baseline import service_of
 from tokengap.replay import DecodeFit, PrefillFit, ServiceModel
 from tokengap.replay.service import Mixed
 from tokengap.replay.sweep import Machine, Swept
-from tokengap.replay.workload import Floats
+from tokengap.replay.workload import NS_PER_MS, Floats
 
-_NS_PER_MS: Final = 1e6
 NAME: Final = "fitted"
 
 
@@ -60,12 +59,12 @@ def fitted(con: duckdb.DuckDBPyConnection, gpus: int, mixed: Mixed) -> Fitted:
         )
     prefill, decode = service.prefill, service.decode
     model = ServiceModel(
-        PrefillFit(*(ns / _NS_PER_MS for ns in vars(prefill).values())),
+        PrefillFit(*(ns / NS_PER_MS for ns in vars(prefill).values())),
         # Of a replay's step, tokens held count those that it adds: one for each request.
         DecodeFit(
-            decode.fixed_ns / _NS_PER_MS,
-            decode.token_ns / _NS_PER_MS,
-            max(0.0, decode.request_ns - decode.token_ns) / _NS_PER_MS,
+            decode.fixed_ns / NS_PER_MS,
+            decode.token_ns / NS_PER_MS,
+            max(0.0, decode.request_ns - decode.token_ns) / NS_PER_MS,
         ),
         mixed=mixed,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import altair as alt
 
 from tokengap.findings.audit import Row
+from tokengap.replay.workload import MS_PER_S
 from tokengap.report.layers import (
     Draw,
     Layer,
@@ -31,7 +32,6 @@ OVERLAID: Final = {
     "replay": (Place("replay", "var(--hidden)", SQUARE), "the same arrivals, by the model"),
 }
 _HEIGHT: Final = 120
-_MS_PER_S: Final = 1000.0
 
 
 def overlay_rows(curves: Mapping[str, Sequence[Sequence[float]]]) -> Iterator[Row]:
@@ -102,8 +102,8 @@ def fault_rows(report: "SweepReport") -> Iterator[Row]:
         ends = fault.until_ms < inf
         yield {
             "fault": f"{type(fault).__name__} {what}",
-            "from_s": fault.at_ms / _MS_PER_S,
-            "to_s": fault.until_ms / _MS_PER_S if ends else None,
+            "from_s": fault.at_ms / MS_PER_S,
+            "to_s": fault.until_ms / MS_PER_S if ends else None,
         }
 
 
