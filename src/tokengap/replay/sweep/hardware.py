@@ -11,11 +11,12 @@ stand for coefficients where steps were measured.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from tokengap.errors import UsageError
 from tokengap.replay.service import (
@@ -28,6 +29,9 @@ from tokengap.replay.service import (
 )
 from tokengap.replay.sweep.arms import Machine
 from tokengap.units import parse_bytes
+
+Fit = TypeVar("Fit")
+Table = TypeVar("Table")
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -112,30 +116,25 @@ def _machine(path: Path, name: str, keys: Any) -> Machine:
 
 
 def _model(said: MachineKeys) -> ServiceModel:
-    _one_of(said.prefill, said.prefill_table, "prefill")
-    _one_of(said.decode, said.decode_table, "decode")
-    prefill = (
-        PrefillFit(said.prefill.fixed_ms, said.prefill.token_ms, said.prefill.square_ms)
-        if said.prefill is not None
-        else PrefillTable(*_columns(said.prefill_table, ("tokens", "times_ms")))
+    return ServiceModel(
+        _made(PrefillFit, PrefillTable, said.prefill, said.prefill_table, "prefill"),
+        _made(DecodeFit, DecodeTable, said.decode, said.decode_table, "decode"),
+        None if said.large is None else DecodeFit(**asdict(said.large)),
+        said.large_from,
+        said.mixed,
     )
-    decode = (
-        _decode(said.decode)
-        if said.decode is not None
-        else DecodeTable(*_columns(said.decode_table, ("batches", "tokens", "times_ms")))
-    )
-    large = None if said.large is None else _decode(said.large)
-    return ServiceModel(prefill, decode, large, said.large_from, said.mixed)
 
 
-def _decode(keys: DecodeKeys) -> DecodeFit:
-    return DecodeFit(keys.fixed_ms, keys.token_ms, keys.request_ms)
-
-
-def _columns(table: Any, names: Sequence[str]) -> list[Any]:
-    return [getattr(table, name) for name in names]
-
-
-def _one_of(fit: object, table: object, name: str) -> None:
-    if (fit is None) == (table is None):
-        raise UsageError(f"give either {name} or {name}_table: how long its steps take")
+def _made(
+    of_fit: Callable[..., Fit],
+    of_table: Callable[..., Table],
+    fit: _Strict | None,
+    table: _Strict | None,
+    name: str,
+) -> Fit | Table:
+    """The one of the two that was said."""
+    if fit is not None and table is None:
+        return of_fit(**asdict(fit))
+    if table is not None and fit is None:
+        return of_table(**asdict(table))
+    raise UsageError(f"give either {name} or {name}_table: how long its steps take")
