@@ -74,11 +74,15 @@ class RegionReport:
             for edge in edges(at, self.limits, moved.parameter, stops):
                 yield value, edge
 
-    def placed(self) -> Iterator[tuple[Observed, float]]:
+    @cached_property
+    def placed(self) -> list[tuple[Observed, float]]:
         """Each handoff of the trace with the bandwidth at which this budget would take its time.
 
         A handoff no longer than what is fixed has none.
         """
+        return list(self._placed())
+
+    def _placed(self) -> Iterator[tuple[Observed, float]]:
         if self.handoffs is None:
             return
         handoff = self.case.handoff
@@ -133,7 +137,7 @@ def _record(report: RegionReport) -> dict[str, Any]:
         "observed": [
             {"request_id": one.request, "cache_bytes": one.size_bytes, "handoff_ns": one.time_ns}
             | {"bandwidth_bytes_per_s": rate}
-            for one, rate in report.placed()
+            for one, rate in report.placed
         ],
         "assumptions": assumed(report),
     }

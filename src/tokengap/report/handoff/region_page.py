@@ -61,7 +61,7 @@ def _legend(report: RegionReport) -> Iterator[Key]:
         yield Key(_MET, "keeps every promise", format_count(met))
         yield Key(_MISSED, "misses one", format_count(report.swept.met.size - met))
     if report.handoffs is not None:
-        placed = len(list(report.placed()))
+        placed = len(report.placed)
         yield Key(_DOT, "observed handoffs", format_count(placed))
 
 
@@ -71,7 +71,7 @@ def _notes(report: RegionReport) -> Iterator[str]:
         yield "Not every point is drawn; the CSV and JSON hold them all."
     if report.handoffs is None:
         return
-    left = len(report.handoffs.handoffs) - len(list(report.placed()))
+    left = len(report.handoffs.handoffs) - len(report.placed)
     yield (
         f"Observed handoffs by boundary {report.handoffs.boundary}, {report.handoffs.sizes_from}: "
         "each at the bandwidth at which this budget would take as long as it took."
@@ -193,7 +193,7 @@ def _dots(report: RegionReport, x: Scaled, y: Scaled, height: int) -> list[Layer
             "request": one.request,
             "lasted": format_duration(one.time_ns),
         }
-        for one, rate in report.placed()
+        for one, rate in report.placed
     ]
     if not data:
         return []
