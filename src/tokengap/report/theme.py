@@ -5,7 +5,7 @@ follows the reader's colour scheme, and the printer's.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -54,6 +54,12 @@ _DIAMOND: Final = "M0,-1.2L1.2,0L0,1.2L-1.2,0Z"
 SQUARE: Final = "M-0.85,-0.85H0.85V0.85H-0.85Z"
 _TRIANGLE: Final = "M0,-1L1.1,0.9H-1.1Z"
 
+
+def squares(colours: Mapping[str, str]) -> dict[str, Place]:
+    """Filled squares by key, each in a colour of the page's style sheet."""
+    return {key: Place(key, f"var(--{colour})", SQUARE) for key, colour in colours.items()}
+
+
 PLACES: Final = {
     place.key: place
     for place in (
@@ -68,20 +74,19 @@ PLACES: Final = {
 }
 """Drawn in this order: what matters most lies on top."""
 
-PIECES: Final = {
-    key: Place(key, f"var(--{name})", SQUARE)
-    for key, name in (
-        ("ttft", "ttft"),
-        ("steady", "steady"),
-        ("longest", "met"),
-        ("handoff", "handoff"),
-        ("preemption", "both"),
-        ("prefill_interference", "hidden"),
-        ("delivery_pause", "delivery"),
-        ("shared_pause", "shared"),
-        ("unexplained", "undecided"),
-    )
-}
+PIECES: Final = squares(
+    {
+        "ttft": "ttft",
+        "steady": "steady",
+        "longest": "met",
+        "handoff": "handoff",
+        "preemption": "both",
+        "prefill_interference": "hidden",
+        "delivery_pause": "delivery",
+        "shared_pause": "shared",
+        "unexplained": "undecided",
+    }
+)
 """What the time of a request goes to: TTFT, steps, the longest gap within its limit, causes."""
 
 BASES: Final = {None: 1.0, "measured": 1.0, "declared": 0.5, "inferred": 0.15}

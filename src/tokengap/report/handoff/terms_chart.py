@@ -10,19 +10,18 @@ from tokengap.findings.audit import Row
 from tokengap.handoff import Handoff, Limits
 from tokengap.handoff.links import Exact
 from tokengap.report.layers import TEXT, Layer, Spec, over, specification
-from tokengap.report.theme import MS, MS_FROM_0, SQUARE, Place
+from tokengap.report.theme import MS, MS_FROM_0, squares
 from tokengap.units import format_ms
 
 _ROW: Final = 62  # pixels from bar to bar
-PARTS: Final = {
-    part: Place(part, f"var(--{colour})", SQUARE)
-    for part, colour in (
-        ("prefill", "ttft"),
-        ("step", "met"),
-        ("overhead", "average"),
-        ("transfer waited for", "handoff"),
-    )
-}
+PARTS: Final = squares(
+    {
+        "prefill": "ttft",
+        "step": "met",
+        "overhead": "average",
+        "transfer waited for": "handoff",
+    }
+)
 """What a bar is made of; the part of a transfer that is hidden adds nothing to it."""
 
 

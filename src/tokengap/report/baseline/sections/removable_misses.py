@@ -12,20 +12,19 @@ from tokengap.findings.baseline import Baseline
 from tokengap.report.baseline.words import MISS_COLUMNS, all_misses, miss_name, miss_rows, scope
 from tokengap.report.layers import TEXT, Spec, over, specification
 from tokengap.report.section import Key, Section, Table
-from tokengap.report.theme import SHARE_LABEL, SQUARE, Place
+from tokengap.report.theme import SHARE_LABEL, squares
 from tokengap.units import format_count, format_share
 
 _ROW: Final = 46  # pixels from bar to bar
 _NAMED_FROM: Final = 0.06  # of a bar: a narrower part has no room for its count
-PARTS: Final = {
-    part: Place(part, f"var(--{colour})", SQUARE)
-    for part, colour in (
-        ("separation or chunks", "met"),
-        ("separation only", "handoff"),
-        ("chunks only", "delivery"),
-        ("neither", "hidden"),
-    )
-}
+PARTS: Final = squares(
+    {
+        "separation or chunks": "met",
+        "separation only": "handoff",
+        "chunks only": "delivery",
+        "neither": "hidden",
+    }
+)
 """What could have kept a missed limit, at most."""
 
 
