@@ -1,6 +1,7 @@
 """Canonical rows by hand, and the query library over them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -10,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokengap.findings.baseline import STORED
-from tokengap.library import Catalogue
+from tokengap.library import Catalogue, load, read_catalogue
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
-from tokengap.store.connect import Declared, Tables, bind
+from tokengap.store.connect import Declared, Tables, bind, connect
 from tokengap.store.keys import superseding as superseding_of
 from tokengap.store.load import load as load_paths
 
@@ -66,6 +67,16 @@ def limits(**limits_ns: int) -> str:
     """The `objectives` argument of a query."""
     structs = [f"{{'statistic': '{name}', 'limit_ns': {ns}}}" for name, ns in limits_ns.items()]
     return f"[{', '.join(structs)}]"
+
+
+@contextmanager
+def loaded_library(stored: Iterable[str], folder: Path) -> Iterator["Library"]:
+    """The whole library on a connection of its own; `stored` is computed once for what is bound."""
+    catalogue = read_catalogue().storing(stored)
+    with connect(Declared()) as con:
+        con.execute("SET threads = 1")  # tiny tables
+        load(con, catalogue)
+        yield Library(con, catalogue, folder)
 
 
 class Library:

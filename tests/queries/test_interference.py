@@ -7,11 +7,9 @@ from typing import Any, Final
 import pytest
 
 from tests.queries.exposures import Gap, by_dose, exposed
-from tests.queries.given import MS, Library, Row, limits
+from tests.queries.given import MS, Library, Row, limits, loaded_library
 from tests.queries.stalls import prefill, running
 from tokengap.findings.baseline import STORED
-from tokengap.library import load, read_catalogue
-from tokengap.store.connect import Declared, connect
 
 CHUNK: Final = 512
 
@@ -19,11 +17,8 @@ CHUNK: Final = 512
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """What a baseline's queries share is computed once, as the command does it."""
-    catalogue = read_catalogue().storing(STORED)
-    with connect(Declared()) as con:
-        con.execute("SET threads = 1")  # tiny tables
-        load(con, catalogue)
-        yield Library(con, catalogue, tmp_path_factory.mktemp("parts"))
+    with loaded_library(STORED, tmp_path_factory.mktemp("parts")) as loaded:
+        yield loaded
 
 
 def prompted(name: str, start_ms: int, end_ms: int, tokens: int, *gaps_ms: int) -> Row:
