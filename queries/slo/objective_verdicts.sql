@@ -1,8 +1,8 @@
 -- objective_verdicts: each judged stream against each objective (one row per stream and statistic).
 --
--- A limit is inclusive and compared exactly, in integers, with the bounds that the log proves.
+-- A limit is inclusive and compared exactly, with the bounds that the log proves.
 --
--- Requires: _judged
+-- Requires: _judged, _verdict, _hundredths
 -- Parameters:
 --   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, one per statistic.
 -- Columns:
@@ -22,16 +22,15 @@ WITH asked AS (
     SELECT unnest(objectives, recursive := true)
 ),
 
--- A bound is value / scale, so that a rational needs no rounding.
 bounds AS (
     SELECT
         trace, request_id, attempt, choice, vantage, status, statistic, limit_ns,
         CASE statistic
             WHEN 'ttft' THEN ttft_low_ns
             WHEN 'tpot' THEN tpot_low_span_ns
-            WHEN 'gap_p50' THEN round(gap_p50_ns * 100)::HUGEINT
-            WHEN 'gap_p90' THEN round(gap_p90_ns * 100)::HUGEINT
-            WHEN 'gap_p99' THEN round(gap_p99_ns * 100)::HUGEINT
+            WHEN 'gap_p50' THEN _hundredths(gap_p50_ns)
+            WHEN 'gap_p90' THEN _hundredths(gap_p90_ns)
+            WHEN 'gap_p99' THEN _hundredths(gap_p99_ns)
             WHEN 'worst_gap' THEN worst_gap_low_ns
             WHEN 'handoff_gap' THEN judged_handoff_low_ns
             WHEN 'e2e' THEN e2e_low_ns
@@ -71,15 +70,6 @@ SELECT
     vantage,
     statistic,
     limit_ns,
-    CASE
-        WHEN reason IN ('single_token', 'no_token', 'no_handoff', 'inside_ttft', 'outside_ttft')
-            THEN 'not_applicable'
-        WHEN high_value <= limit_ns::HUGEINT * high_scale THEN 'met'
-        WHEN low_value > limit_ns::HUGEINT * low_scale THEN 'missed'
-        WHEN reason IN ('ended_early', 'open_wait') AND status IN ('cancelled', 'in_flight')
-            THEN 'not_applicable'
-        WHEN reason = 'ended_early' THEN 'missed'
-        ELSE 'unknown'
-    END AS verdict,
+    _verdict(reason, status, low_value, low_scale, high_value, high_scale, limit_ns) AS verdict,
     reason,
 FROM bounds;

@@ -3,7 +3,7 @@
 -- A request misses an objective if any of its choices does. It is good if it completed with at
 -- least one token and met every objective that applies; unknown is never good.
 --
--- Requires: _judged, objective_verdicts
+-- Requires: _judged, objective_verdicts, _worst_verdict, _worst_status, _total, _has_token, _is_offered, _stall_of, _verdict_on
 -- Parameters:
 --   objectives  STRUCT(statistic VARCHAR, limit_ns BIGINT)[]  ns  Limits, one per statistic.
 -- Columns:
@@ -27,17 +27,9 @@ WITH requests AS (
     SELECT
         trace, request_id, attempt, vantage,
         any_value(deployment) AS deployment,
-        arg_max(
-            status,
-            list_position(
-                ['completed', 'in_flight', 'cancelled', 'truncated', 'rejected', 'timed_out',
-                    'failed'],
-                status
-            )
-        ) AS status,
-        CASE WHEN count(output_tokens) = count(*) THEN sum(output_tokens)::BIGINT END
-            AS output_tokens,
-        bool_or(coalesce(output_tokens > 0, coalesce(last_ns, ttft_ns) IS NOT NULL)) AS has_token,
+        _worst_status(status) AS status,
+        _total(output_tokens) AS output_tokens,
+        bool_or(_has_token(output_tokens, last_ns, ttft_ns)) AS has_token,
     FROM _judged
     GROUP BY ALL
 ),
@@ -45,9 +37,7 @@ WITH requests AS (
 per_objective AS (
     SELECT
         trace, request_id, attempt, vantage, statistic,
-        arg_max(
-            verdict, list_position(['not_applicable', 'met', 'unknown', 'missed'], verdict)
-        ) AS verdict,
+        _worst_verdict(verdict) AS verdict,
     FROM objective_verdicts(objectives)
     GROUP BY ALL
 ),
@@ -68,10 +58,6 @@ judged AS (
         coalesce(v.met, []) AS met,
         coalesce(v.missed, []) AS missed,
         coalesce(v.unknown, []) AS unknown,
-        list_contains(v.met, 'tpot') AS meets_average,
-        list_contains(v.unknown, 'tpot') AS average_unknown,
-        list_contains(v.missed, 'worst_gap') AS misses_worst,
-        list_contains(v.unknown, 'worst_gap') AS worst_unknown,
     FROM requests AS r
     LEFT JOIN per_request AS v USING (trace, request_id, attempt, vantage)
 )
@@ -84,15 +70,14 @@ SELECT
     deployment,
     status,
     output_tokens,
-    status NOT IN ('in_flight', 'cancelled') OR (status = 'cancelled' AND len(missed) > 0)
-        AS offered,
+    _is_offered(status, len(missed) > 0) AS offered,
     status = 'completed' AND has_token AND len(missed) + len(unknown) = 0 AS good,
     met,
     missed,
     unknown,
-    CASE
-        WHEN status <> 'completed' THEN NULL
-        WHEN meets_average AND misses_worst THEN 'hidden'
-        WHEN (meets_average AND worst_unknown) OR (average_unknown AND misses_worst) THEN 'possible'
-    END AS stall,
+    _stall_of(
+        status,
+        _verdict_on('tpot', met, missed, unknown),
+        _verdict_on('worst_gap', met, missed, unknown)
+    ) AS stall,
 FROM judged;

@@ -179,6 +179,16 @@ def format_share(share: float | Fraction) -> str:
     return f"{_decimal(Fraction(share) * 100, 1)} %"
 
 
+def format_points(difference: float) -> str:
+    """Show a difference of two shares in points of a percentage, to two significant digits.
+
+    >>> format_points(0.0213), format_points(0.4), format_points(0.00052), format_points(-0.01)
+    ('2.1 points', '40 points', '0.052 points', '-1 point')
+    """
+    points = f"{difference * 100:.2g}"
+    return f"{points} point{'s' * (points not in {'1', '-1'})}"
+
+
 def format_count(count: int) -> str:
     r"""Show a whole number with its thousands set apart by narrow spaces that do not break.
 

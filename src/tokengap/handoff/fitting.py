@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tokengap.intervals import t_quantile
+
 Numbers = npt.NDArray[np.float64]
 
 LEAST_HANDOFFS: Final = 30
@@ -24,7 +26,6 @@ _ROUNDS: Final = 60
 _SETTLED: Final = 1e-9
 _LEAST_SHARE_LEFT: Final = 0.1  # of a residual's own size, after its leverage
 _FLOOR_SHARE: Final = 0.05  # of the median time: no fitted time counts as shorter
-_NORMAL_95: Final = 1.959964
 NS_PER_S: Final = 1e9
 
 
@@ -114,20 +115,8 @@ def _interval(value: float, pushes: Numbers) -> Estimate:
     half = float(np.sqrt(variance))
     if variance:
         # A normal variate's fourth power is three times its squared square, on average.
-        half *= _t_95(max(1.0, 3 * variance**2 / float((squares**2).sum())))
+        half *= t_quantile(max(1.0, 3 * variance**2 / float((squares**2).sum())))
     return Estimate(float(value), float(value - half), float(value + half))
-
-
-def _t_95(freedom: float) -> float:
-    """Student's t, two-sided 95 %, by the expansion of Cornish and Fisher to the second order.
-
-    >>> round(_t_95(10), 2), round(_t_95(1000), 2)
-    (2.23, 1.96)
-    """
-    z = _NORMAL_95
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2
 
 
 def _robust(sizes: Numbers, times: Numbers) -> tuple[Numbers, Numbers, float]:

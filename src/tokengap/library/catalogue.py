@@ -11,7 +11,10 @@ from typing import Final
 from tokengap.errors import QueryError
 from tokengap.library.query import Query, parse
 
-ROOTS: Final = ("stored_streams", "all_streams", "clocks", "clock_offsets", "rejects")
+ROOTS: Final = (
+    "stored_streams", "all_streams", "clocks", "clock_offsets", "rejects",
+    "service_members", "service_limits",
+)  # fmt: skip
 """Relations that a connection has before the library is loaded."""
 SHARED: Final = ("request_latency", "_last_attempts", "_stream_places", "prefills")
 """What most relations read: worth computing once where several of them are asked for."""

@@ -16,6 +16,7 @@ from tokengap.schema import (
 )
 from tokengap.store.clocks import CLOCK_OFFSETS
 from tokengap.store.connect import Declared, streams_scan
+from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS
 
 
 def script(
@@ -57,6 +58,8 @@ def _roots(parts: Sequence[str] | None) -> str:
             _empty("rejects", arrow_schema(REJECT_COLUMNS)),
             _empty("clocks", arrow_schema(CLOCK_COLUMNS)),
             _empty("clock_offsets", CLOCK_OFFSETS),
+            _empty("service_members", SERVICE_MEMBERS),
+            _empty("service_limits", SERVICE_LIMITS),
         ]
     )
 

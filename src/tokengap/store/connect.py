@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tokengap.schema import CLOCKS, REJECTS, STREAM_COLUMNS, STREAMS
 from tokengap.store.clocks import ClockOffset, Seen, clock_offsets
+from tokengap.store.promised import Promised, bind_promises
 from tokengap.store.sql import exactly, literal
 
 MEMORY_LIMIT: Final = "1GB"
@@ -127,6 +128,7 @@ def connect(declared: Declared, scratch: Path | None = None) -> duckdb.DuckDBPyC
         con.execute(f"SET temp_directory = {literal(str(scratch))}")
     con.execute(declared.macros())
     bind(con, Tables())
+    bind_promises(con, Promised())
     return con
 
 

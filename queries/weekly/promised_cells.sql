@@ -1,0 +1,66 @@
+-- promised_cells: what two periods are compared by: sums over requests of like lengths that began together (one row per cell and statistic).
+--
+-- Offered requests that began outside excluded spans. Lengths are binned finely enough that a
+-- shift of the mix inside a bin moves nothing: prompts by quarters of a doubling, answers by
+-- halves. Logarithms are of values in ns, of completed requests whose value is exact, and of 1 µs
+-- for less than that.
+--
+-- Requires: promised_requests, _length_bin
+-- Columns:
+--   profile     INTEGER  -         As in promised_requests.
+--   hour        INTEGER  -         UTC hours since 1970; NULL without a wall clock.
+--   began_ns    BIGINT   ns        When the first of them began.
+--   prompt_bin  INTEGER  -         Quarter doublings of prompt tokens; NULL if unknown.
+--   output_bin  INTEGER  -         Half doublings of output tokens; NULL if unknown.
+--   finished    BOOLEAN  -         Completed: only then is the length of the answer its own.
+--   statistic   VARCHAR  -         Which promise; good for whole requests.
+--   applies     BIGINT   requests  met, missed or unknown.
+--   met         BIGINT   requests  Met.
+--   valued      BIGINT   requests  With an exact value.
+--   log_sum     DOUBLE   -         Sum of the natural logarithms of these values; NULL for none.
+CREATE VIEW promised_cells AS
+WITH judged AS (
+    SELECT
+        profile,
+        hour,
+        began_ns,
+        _length_bin(prompt_tokens, 4) AS prompt_bin,
+        _length_bin(output_tokens, 2) AS output_bin,
+        status = 'completed' AS finished,
+        unnest(
+            [
+                {'statistic': 'ttft', 'verdict': ttft, 'value_ns': ttft_ns::DOUBLE},
+                {'statistic': 'tpot', 'verdict': tpot, 'value_ns': tpot_ns},
+                {'statistic': 'gap_p50', 'verdict': gap_p50, 'value_ns': gap_p50_ns},
+                {'statistic': 'gap_p90', 'verdict': gap_p90, 'value_ns': gap_p90_ns},
+                {'statistic': 'gap_p99', 'verdict': gap_p99, 'value_ns': gap_p99_ns},
+                {'statistic': 'worst_gap', 'verdict': worst_gap, 'value_ns': worst_gap_ns::DOUBLE},
+                {'statistic': 'handoff_gap', 'verdict': handoff_gap, 'value_ns': handoff_gap_ns::DOUBLE},
+                {'statistic': 'e2e', 'verdict': e2e, 'value_ns': e2e_ns::DOUBLE},
+                {
+                    'statistic': 'good',
+                    'verdict': CASE WHEN good THEN 'met' ELSE 'missed' END,
+                    'value_ns': NULL::DOUBLE
+                }
+            ],
+            recursive := true
+        ),
+    FROM promised_requests
+    WHERE offered AND NOT excluded
+)
+
+SELECT
+    profile,
+    hour,
+    min(began_ns) AS began_ns,
+    prompt_bin,
+    output_bin,
+    finished,
+    statistic,
+    count(*) AS applies,
+    count(*) FILTER (verdict = 'met') AS met,
+    count(value_ns) FILTER (finished) AS valued,
+    sum(ln(greatest(value_ns, 1000))) FILTER (finished) AS log_sum,
+FROM judged
+WHERE verdict IN ('met', 'missed', 'unknown')
+GROUP BY profile, hour, prompt_bin, output_bin, finished, statistic;

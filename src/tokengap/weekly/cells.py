@@ -1,0 +1,42 @@
+"""What two periods are compared by: sums over requests of like lengths that began together."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+UNKNOWN_LENGTH = -2
+"""Bin of requests whose number of tokens is not known."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns of one length, a cell an entry.
+
+    now: of the later period. block: stretch of time; the same number in both periods is the same
+    time of their weeks. prompt, output: bins of lengths. finished: completed. applies, met, valued:
+    requests. log_sum: over those valued, of the natural logarithm of the value.
+    """
+
+    now: Flags
+    block: Counts
+    prompt: Counts
+    output: Counts
+    finished: Flags
+    applies: Numbers
+    met: Numbers
+    valued: Numbers
+    log_sum: Numbers
+
+    def where(self, flags: Flags) -> "Cells":
+        """Only these cells."""
+        return Cells(*(getattr(self, field.name)[flags] for field in fields(self)))
+
+    def coarser(self, blocks: int) -> "Cells":
+        """The same cells, so many blocks to one."""
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Cells(**columns | {"block": self.block // blocks})
