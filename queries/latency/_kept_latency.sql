@@ -18,10 +18,5 @@ SELECT
     s.prefill_worker,
     s.decode_worker,
     s.source,
-    count(*) OVER (
-        PARTITION BY judged.trace, judged.request_id, judged.attempt, judged.vantage
-    ) AS choices,
-    NULL::VARCHAR AS worst_gap_cause,
-    declared_handoff() AS handoff_boundary,
 FROM _last_by_vantage AS judged
 INNER JOIN streams AS s USING (trace, request_id, attempt, choice, vantage);

@@ -3,7 +3,7 @@
 -- Whose requests are a service's, and what held when, is told by `service_members` and
 -- `service_limits`; a stream without a day on a wall clock has the limits of no day (NULL).
 --
--- Requires: _kept_latency, service_members, service_limits, _verdict, _hundredths
+-- Requires: _kept_latency, service_members, service_limits, _verdict, _hundredths, _over
 CREATE VIEW _promised_streams AS
 WITH dated AS (
     SELECT
@@ -51,6 +51,16 @@ SELECT
         l.handoff_gap_limit_ns
     ) AS handoff_gap,
     _verdict(e2e_reason, status, e2e_low_ns, 1, e2e_high_ns, 1, l.e2e_limit_ns) AS e2e,
+    list_max([
+        _over('ttft', ttft_low_ns, 1, l.ttft_limit_ns),
+        _over('tpot', tpot_low_span_ns, tpot_low_tokens, l.tpot_limit_ns),
+        _over('gap_p50', gap_p50_ns, 1, l.gap_p50_limit_ns),
+        _over('gap_p90', gap_p90_ns, 1, l.gap_p90_limit_ns),
+        _over('gap_p99', gap_p99_ns, 1, l.gap_p99_limit_ns),
+        _over('worst_gap', worst_gap_low_ns, 1, l.worst_gap_limit_ns),
+        _over('handoff_gap', judged_handoff_low_ns, 1, l.handoff_gap_limit_ns),
+        _over('e2e', e2e_low_ns, 1, l.e2e_limit_ns)
+    ]) AS furthest,
 FROM dated AS s
 INNER JOIN service_members AS m
     ON s.deployment IS NOT DISTINCT FROM m.deployment

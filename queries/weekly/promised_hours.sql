@@ -12,7 +12,7 @@
 --   completed    BIGINT   requests  Completed.
 --   hidden       BIGINT   requests  Hidden stalls.
 --   possible     BIGINT   requests  Possible ones.
---   tokens       BIGINT   tokens    Prompt and answer; unknown ones count as none.
+--   work_tokens  BIGINT   tokens    Prompt and answer; unknown ones count as none.
 --   ttft         STRUCT(met BIGINT, missed BIGINT, "unknown" BIGINT)  requests  Verdicts on offered requests.
 --   tpot         STRUCT(met BIGINT, missed BIGINT, "unknown" BIGINT)  requests  Likewise.
 --   gap_p50      STRUCT(met BIGINT, missed BIGINT, "unknown" BIGINT)  requests  Likewise.
@@ -31,7 +31,7 @@ SELECT
     count(*) FILTER (status = 'completed') AS completed,
     count(*) FILTER (stall = 'hidden') AS hidden,
     count(*) FILTER (stall = 'possible') AS possible,
-    sum(coalesce(prompt_tokens, 0) + coalesce(output_tokens, 0))::BIGINT AS tokens,
+    sum(coalesce(prompt_tokens, 0) + coalesce(output_tokens, 0))::BIGINT AS work_tokens,
     _tally(ttft, offered) AS ttft,
     _tally(tpot, offered) AS tpot,
     _tally(gap_p50, offered) AS gap_p50,

@@ -42,6 +42,9 @@
 --   offered          BOOLEAN  -       Counts in the denominator.
 --   good             BOOLEAN  -       Counts in the numerator.
 --   stall            VARCHAR  -       hidden or possible, as in request_verdicts.
+--   furthest         STRUCT(ratio DOUBLE, statistic VARCHAR, value_ns DOUBLE, limit_ns BIGINT)  -  The limit that it is furthest over or nearest to, relative to it.
+--   handoff_boundary  VARCHAR  -       Boundary that handoff_gap is about.
+--   source           VARCHAR  -       As in streams.
 --   excluded         BOOLEAN  -       It began in a span about which nothing is promised.
 CREATE VIEW promised_requests AS
 WITH streams_of AS (
@@ -64,7 +67,8 @@ requests AS (
         output_tokens::BIGINT AS output_tokens, worst_gap_cause,
         ttft, tpot, gap_p50, gap_p90, gap_p99, worst_gap, handoff_gap, e2e,
         ttft_ns, tpot_ns, gap_p50_ns, gap_p90_ns, gap_p99_ns, worst_gap_ns,
-        judged_handoff_ns AS handoff_gap_ns, e2e_ns, has_token, excluded,
+        judged_handoff_ns AS handoff_gap_ns, e2e_ns, furthest, handoff_boundary, source, has_token,
+        excluded,
     FROM streams_of
     WHERE choices = 1
     UNION ALL
@@ -79,7 +83,7 @@ requests AS (
         _worst_verdict(worst_gap), _worst_verdict(handoff_gap), _worst_verdict(e2e),
         _whole_max(ttft_ns), _whole_max(tpot_ns), _whole_max(gap_p50_ns), _whole_max(gap_p90_ns),
         _whole_max(gap_p99_ns), _whole_max(worst_gap_ns), _whole_max(judged_handoff_ns),
-        _whole_max(e2e_ns), bool_or(has_token), bool_or(excluded),
+        _whole_max(e2e_ns), max(furthest), min(handoff_boundary), min(source), bool_or(has_token), bool_or(excluded),
     FROM streams_of
     WHERE choices > 1
     GROUP BY profile, trace, request_id, attempt, vantage
@@ -98,9 +102,12 @@ missing AS (
 )
 
 SELECT
-    * EXCLUDE (has_token, misses, untold, excluded),
+    * EXCLUDE (has_token, misses, untold, furthest, handoff_boundary, source, excluded),
     _is_offered(status, misses) AS offered,
     status = 'completed' AND has_token AND NOT misses AND NOT untold AS good,
     _stall_of(status, tpot, worst_gap) AS stall,
+    furthest,
+    handoff_boundary,
+    source,
     excluded,
 FROM missing;
