@@ -14,7 +14,7 @@ from tokengap.errors import StoreError
 from tokengap.schema import STREAM_COLUMNS, STREAMS
 from tokengap.store import parts
 from tokengap.store.parts import PartWriter, read_parts, verify
-from tokengap.store.records import Part, footer
+from tokengap.store.records import Part, footer, from_footer
 
 CASES = Path(__file__).parents[1] / "cases" / "data"
 
@@ -226,3 +226,15 @@ def test_a_file_from_before_files_were_merged_is_read(tmp_path: Path) -> None:
     older = older.replace_schema_metadata({parts.FOOTER_KEY: json.dumps(facts).encode()})
     pq.write_table(older, tmp_path / "older")
     assert read_parts(str(tmp_path / "older")) == [replace(part, uri=str(tmp_path / "older"))]
+
+
+def test_a_part_says_when_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "now_ns", lambda: NOON_NS)
+    written = write(tmp_path / "part", batch([1]))
+    assert written.loaded_ns == NOON_NS
+    assert read_parts(str(tmp_path / "part")) == [written]
+    facts = json.loads(footer([written]))
+    del facts[0]["loaded_ns"]  # as files say that are from before
+    [older] = from_footer("file", json.dumps(facts).encode())
+    assert older == replace(written, uri="file", loaded_ns=None)
+    assert older.load_id == written.load_id

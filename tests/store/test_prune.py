@@ -5,8 +5,10 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.store.fakes import NOON_NS, FakeAdapter, line, log
-from tests.store.kept import Kept
+from tests.store.kept import HOUR_NS, Kept
 from tokengap.errors import StoreError
+from tokengap.store import parts
+from tokengap.store.compact import compact
 from tokengap.store.contents import contents
 from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
@@ -121,3 +123,23 @@ def test_a_newer_reader_of_the_format_brings_the_rows_back(kept: Kept) -> None:
     kept.ingest(adapters=(FakeAdapter(version=2),))
     assert kept.requests() == ["b1", "b2", "f1", "m1", "s1"]
     assert verify(kept.store) == []
+
+
+def test_when_a_load_was_read_outlives_mergers_and_prunings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept(tmp_path)
+    kept.write("first", "f1")
+    kept.write("second", "s1")
+    monkeypatch.setattr(parts, "now_ns", lambda: NOON_NS + HOUR_NS)
+    kept.ingest()
+    compact(kept.store, kept.scratch, many_files=1)
+    assert [part.loaded_ns for part in kept.store.live_parts()] == [NOON_NS + HOUR_NS] * 2
+    monkeypatch.setattr(parts, "now_ns", lambda: NOON_NS + 2 * HOUR_NS)
+    kept.write("second", "s1", "s2")
+    kept.ingest()  # what stays of the merged file is rewritten
+    prune(kept.store, "2025-11-30", kept.scratch, keep_latency=False)
+    found = {
+        Path(part.provenance.files[0].name).stem: part.loaded_ns for part in kept.store.live_parts()
+    }
+    assert found == {"first": NOON_NS + HOUR_NS, "second": NOON_NS + 2 * HOUR_NS}

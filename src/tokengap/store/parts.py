@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
-from tokengap.store.records import Part, Provenance, footer, from_footer
+from tokengap.store.records import Part, Provenance, footer, from_footer, now_ns
 from tokengap.store.sql import exactly
 
 ROW_GROUP_GAPS: Final = 2_000_000
@@ -155,6 +155,7 @@ class PartWriter(PartFile):
             tokens=self._tokens,
             first_origin_ns=first,
             last_origin_ns=last,
+            loaded_ns=now_ns(),
         )
         self.finish([part])
         return part

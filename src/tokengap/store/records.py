@@ -1,6 +1,7 @@
 """What a part of the store is and what it was made from."""
 
 import hashlib
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -89,11 +90,18 @@ class Part:
     """Where in the file its rows begin: a merged file has those of several loads, in turn."""
     pruned: bool = False
     """Its rows were removed for their age: only the memory of the load is left."""
+    loaded_ns: int | None = None
+    """When its rows were read, on the wall clock; None if its file is from before that was kept."""
 
     @property
     def load_id(self) -> str:
         """Id of the load that wrote the rows."""
         return self.provenance.load_id
+
+
+def now_ns() -> int:
+    """The wall clock that says when rows are read."""
+    return time.time_ns()
 
 
 def footer(parts: Iterable[Part]) -> bytes:
