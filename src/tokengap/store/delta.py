@@ -78,12 +78,23 @@ def is_table(uri: str) -> bool:
 class DeltaFiles:
     """The files of the Delta table at `uri`; partitioned by `day` if `by_day`.
 
-    schema: None if the table's columns are known only when it is made.
+    schema: None if the table's columns are known only when it is made. read_only: nothing is
+    written. version: what is read is this version, not the latest.
     """
 
-    def __init__(self, uri: str, schema: pa.Schema | None, *, by_day: bool = False) -> None:
+    def __init__(
+        self,
+        uri: str,
+        schema: pa.Schema | None,
+        *,
+        by_day: bool = False,
+        read_only: bool = False,
+        version: int | None = None,
+    ) -> None:
         self.uri = uri
         self.columns = schema
+        self.version = version
+        self._read_only = read_only
         self._partition_by = ["day"] if by_day else []
 
     @cached_property
@@ -109,8 +120,14 @@ class DeltaFiles:
             for path, rows, size_bytes in zip(*columns, strict=True)
         }
 
+    def require_writable(self) -> None:
+        """StoreError if this is an older version."""
+        if self._read_only:
+            raise StoreError(f"{self.uri}: an older version is only read; open the latest one")
+
     def ensure(self, schema: pa.Schema | None = None) -> DeltaTable:
         """The table, made now if it is missing."""
+        self.require_writable()
         return self.table() or self._create(self.columns if schema is None else schema)
 
     def put(self, file: Path, rows: int, day: str | None = None) -> NewFile:
@@ -118,6 +135,7 @@ class DeltaFiles:
 
         The name it gets there ends in the digest of its bytes, so that damage is found later.
         """
+        self.require_writable()
         filesystem, root = self.place
         folder = f"/day={day}" if day else ""
         try:
@@ -153,11 +171,29 @@ class DeltaFiles:
             filesystem.delete_file(root + uri.removeprefix(self.uri))
 
     def table(self) -> DeltaTable | None:
-        """The latest version; None if there is no table yet, StoreError if it is damaged."""
+        """The version that is read; None if there is no table yet.
+
+        StoreError if the table is damaged, or has no such version any more.
+        """
         try:
-            return DeltaTable(self.uri) if DeltaTable.is_deltatable(self.uri) else None
+            latest = DeltaTable(self.uri) if DeltaTable.is_deltatable(self.uri) else None
         except (DeltaError, OSError) as error:
             raise StoreError(f"{self.uri}: not a readable Delta table ({error})") from error
+        if self.version is None or (latest and self.version == latest.version()):
+            return latest
+        return self._older(self.version, latest.version() if latest else -1)
+
+    def _older(self, version: int, latest: int) -> DeltaTable:
+        """A version before the latest."""
+        if not 0 <= version < latest:
+            there = f"the latest is {latest}" if latest >= 0 else "there is none yet"
+            raise StoreError(f"{self.uri}: no version {version}; {there}")
+        try:
+            return DeltaTable(self.uri, version=version)
+        except (DeltaError, OSError) as error:
+            raise StoreError(
+                f"{self.uri}: version {version} cannot be read any more ({error}); name a later one"
+            ) from error
 
     def _create(self, schema: pa.Schema) -> DeltaTable:
         partition = [pa.field(name, pa.string()) for name in self._partition_by]

@@ -41,19 +41,37 @@ class _Decision:
 
 
 class Store:
-    """The store at a folder or URI; its tables need not exist before the first commit."""
+    """The store at a folder or URI; its tables need not exist before the first commit.
 
-    def __init__(self, root: str) -> None:
+    version: of the table `streams`, to read the store as it was then; None is the latest.
+    """
+
+    def __init__(self, root: str, version: int | None = None) -> None:
         self.root = root.rstrip("/") if "://" in root else str(Path(root).resolve())
-        self.streams = DeltaFiles(f"{self.root}/streams", STREAMS, by_day=True)
-        self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS)
-        self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS)
-        self.latency = DeltaFiles(f"{self.root}/latency", None, by_day=True)
+        then = version is not None
+        streams = f"{self.root}/streams"
+        self.streams = DeltaFiles(streams, STREAMS, by_day=True, read_only=then, version=version)
+        self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS, read_only=then)
+        self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS, read_only=then)
+        self.latency = DeltaFiles(f"{self.root}/latency", None, by_day=True, read_only=then)
         self.tables = (self.streams, self._rejects, self._clocks, self.latency)
         self._known: dict[str, list[Part]] = {}
 
+    @property
+    def version(self) -> int | None:
+        """Of the table `streams`: the one asked for, else the latest; None before any commit."""
+        table = self.streams.table()
+        return table.version() if table else None
+
+    def at(self, version: int | None) -> "Store":
+        """The same store as of a version of the table `streams`, only to be read; None: this one.
+
+        Hold on to `at(store.version)` to read one state while others write.
+        """
+        return self if version is None else Store(self.root, version)
+
     def live_parts(self) -> list[Part]:
-        """Parts of the latest version; StoreError if one is damaged."""
+        """Parts of the version that is read; StoreError if one is damaged or gone."""
         return self.parts(self.streams.live())
 
     def rejects(self) -> pa.Table:
@@ -103,7 +121,17 @@ class Store:
     def parts(self, files: Iterable[str]) -> list[Part]:
         """What these files of `streams` hold; StoreError if one is damaged."""
         files = list(files)
-        self._known |= read_all([uri for uri in files if uri not in self._known])
+        new = [uri for uri in files if uri not in self._known]
+        try:
+            self._known |= read_all(new)
+        except StoreError as error:
+            if self.streams.version is None:
+                raise
+            raise StoreError(
+                f"{self.root}: version {self.streams.version} cannot be read any more: `store "
+                "vacuum` removes, after its --grace, what later ones lack; name a later one "
+                f"({error})"
+            ) from error
         return [part for uri in files for part in self._known[uri]]
 
     def put(self, parts: Sequence[Part]) -> NewFile:
@@ -217,13 +245,19 @@ def is_store(path: str) -> bool:
     return is_table(f"{path.rstrip('/')}/streams")
 
 
-def open_store(path: str) -> Store:
-    """The store at `path`; StoreError if there is none."""
+def open_store(path: str, version: int | None = None) -> Store:
+    """The store at `path`, as of a version of its table `streams` if one is given.
+
+    StoreError if there is none, or no such version.
+    """
     if not is_store(path):
         raise StoreError(
             f"{path}: no store (it has no table `streams`); `tokengap ingest` makes one"
         )
-    return Store(path)
+    store = Store(path, version)
+    if version is not None:
+        store.streams.table()
+    return store
 
 
 def prepare_store(path: str) -> Store:

@@ -37,6 +37,7 @@ def unseen(table: DeltaFiles, grace_ns: int) -> list[Unseen]:
 
     A file that an older version names counts from the commit that took it out.
     """
+    table.require_writable()
     there = _files(table)  # before the versions: what is committed meanwhile is named then
     latest = table.table()
     if latest is None:
