@@ -6,6 +6,7 @@ from tests.cli.running import tokengap
 from tests.store.kept import Kept
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
+from tokengap.store.latency import kept_days
 from tokengap.store.tables import Store
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
@@ -65,6 +66,24 @@ def test_old_days_go_and_their_latency_stays(kept: Kept) -> None:
     assert "0 (+4 pruned)" in tokengap("store", "show", store).out
     assert tokengap("store", "latency", store).out == "1 day was there already\n"
     assert tokengap("store", "verify", store).code == 0
+
+
+def test_latency_is_kept_as_each_service_is_judged(kept: Kept, tmp_path: Path) -> None:
+    promises = tmp_path / "slo.toml"
+    service = (
+        '[[service]]\nname = "{0}"\nmatch = {{ model = "{0}" }}\nhandoff = "{1}"\n'
+        "[[service.objective]]\n{2}\n"
+    )
+    goal = 'statistic = "ttft"\nlimit = "1s"\ntarget = 0.99\nfrom = 2025-01-01'
+    pairs = [("a", "stream"), ("b", "gateway"), ("c", "stream")]
+    promises.write_text("".join(service.format(*pair, goal) for pair in pairs), "utf-8")
+    asked = ("store", "latency", str(kept.path), "--slo", str(promises))
+    assert tokengap(*asked).out == "2025-11-29: 8 requests\n0 days were there already\n"
+    assert [len(files) for files in kept_days(kept.store).values()] == [2]
+    assert tokengap(*asked).out == "1 day was there already\n"
+    refused = tokengap(*asked, "--handoff", "relay")
+    assert refused.code == 2
+    assert "--handoff: with --slo it is what each service says" in refused.err
 
 
 def test_a_problem_is_a_line_and_an_exit_code(kept: Kept) -> None:

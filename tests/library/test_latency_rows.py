@@ -1,5 +1,8 @@
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -7,11 +10,21 @@ from tests.store.fakes import NOON_NS, line, log
 from tests.store.kept import HOUR_NS, Kept
 from tokengap.errors import StoreError
 from tokengap.library import read_catalogue
+from tokengap.library.from_kept import from_kept
 from tokengap.library.inputs import bound, tables_of
-from tokengap.library.latency_rows import DayRows, from_kept, keep_latency
+from tokengap.library.latency_rows import (
+    RELATION,
+    DayRows,
+    facts_of,
+    keep_latency,
+    kept_files,
+    worked_out,
+)
+from tokengap.slo.model import Service
 from tokengap.store.compact import compact
-from tokengap.store.connect import NOTHING_DECLARED, Declared
+from tokengap.store.connect import NOTHING_DECLARED, Declared, Window
 from tokengap.store.days import DAY_NS
+from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.ingest import ingest
 from tokengap.store.latency import kept_days
 from tokengap.store.prune import prune
@@ -34,26 +47,30 @@ def kept(tmp_path: Path) -> Kept:
     return kept
 
 
-def make(kept: Kept, facts: Declared = NOTHING_DECLARED) -> list[DayRows]:
-    return keep_latency(kept.store, CATALOGUE, facts, kept.scratch)
+def make(kept: Kept, *facts: Declared) -> list[DayRows]:
+    return keep_latency(kept.store, CATALOGUE, facts or [NOTHING_DECLARED], kept.scratch)
+
+
+def told(rows: list[DayRows]) -> list[tuple[str, int, bool]]:
+    return [(row.day, row.rows, row.made) for row in rows]
 
 
 def rows(kept: Kept, *columns: str) -> list[tuple[object, ...]]:
     """What the files of the table `latency` hold."""
-    files = [uri for found in kept_days(kept.store).values() for uri in found]
+    files = [file.uri for found in kept_days(kept.store).values() for file in found]
     return sorted(pl.read_parquet(files).select(columns or pl.all()).rows(), key=str)
 
 
 def test_a_day_is_worked_out_once(kept: Kept) -> None:
     both = [("2025-11-29", 2), ("2025-11-30", 1)]
-    assert make(kept) == [DayRows(day, requests, made=True) for day, requests in both]
+    assert told(make(kept)) == [(day, requests, True) for day, requests in both]
     # The fakes are sent 100 ns before their first token; the second comes 7 ns after it.
     columns = ("request_id", "ttft_ns", "tpot_ns", "worst_gap_ns", "output_tokens", "status")
     assert rows(kept, *columns) == [
         (name, 100, 7.0, 7, 2, "completed") for name in ("f1", "f2", "s1")
     ]
     files = kept_days(kept.store)
-    assert make(kept) == [DayRows(day, requests, made=False) for day, requests in both]
+    assert told(make(kept)) == [(day, requests, False) for day, requests in both]
     assert kept_days(kept.store) == files
     assert verify(kept.store, grace_ns=0) == []
 
@@ -64,10 +81,10 @@ def test_late_data_is_worked_into_its_day_and_those_beside_it(kept: Kept) -> Non
     make(kept)
     kept.write("late", "l1")
     kept.ingest()
-    assert make(kept) == [
-        DayRows("2025-11-29", 3, made=True),
-        DayRows("2025-11-30", 1, made=True),
-        DayRows("2025-12-08", 1, made=False),
+    assert told(make(kept)) == [
+        ("2025-11-29", 3, True),
+        ("2025-11-30", 1, True),
+        ("2025-12-08", 1, False),
     ]
 
 
@@ -125,20 +142,162 @@ def test_without_being_kept_they_go_with_their_day(kept: Kept) -> None:
     assert list(kept_days(kept.store)) == ["2025-11-30"]
 
 
+STREAM, GATEWAY = Declared(vantage="client"), Declared(handoff="gateway")
+
+
+def test_rows_of_several_declarations_stand_beside_each_other(kept: Kept) -> None:
+    assert [row.made for row in make(kept, STREAM, GATEWAY)] == [True] * 4
+    assert [len(files) for files in kept_days(kept.store).values()] == [2, 2]
+    assert rows(kept, "handoff_boundary", "request_id") == [
+        (boundary, name) for boundary in ("gateway", "stream") for name in ("f1", "f2", "s1")
+    ]
+    assert [row.made for row in make(kept, GATEWAY, STREAM)] == [False] * 4
+    # What is judged of the rows does not change them.
+    window = replace(GATEWAY, window=Window(0, 1))
+    assert not any(row.made for row in make(kept, window))
+
+
+def test_rows_that_nobody_asks_for_go_when_their_day_changes(kept: Kept) -> None:
+    make(kept, STREAM, GATEWAY)
+    assert not any(row.made for row in make(kept, STREAM))
+    assert [len(files) for files in kept_days(kept.store).values()] == [2, 2]
+    kept.write("late", "l1")
+    kept.ingest()
+    assert [row.made for row in make(kept, STREAM)] == [True, True]
+    assert [len(files) for files in kept_days(kept.store).values()] == [1, 1]
+
+
+def test_rows_that_two_made_at_once_are_there_once(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, raced = DeltaFiles.commit, list[bool]()
+
+    def late(self: DeltaFiles, plan: Callable[[list[str]], Change]) -> list[str]:
+        if not raced:
+            raced.append(True)
+            make(kept)
+        return commit(self, plan)
+
+    monkeypatch.setattr(DeltaFiles, "commit", late)
+    assert [row.made for row in make(kept)] == [True, True]
+    assert [len(files) for files in kept_days(kept.store).values()] == [1, 1]
+
+
+def test_what_there_is_of_a_day_can_be_looked_up(kept: Kept) -> None:
+    make(kept, STREAM)
+    kept.write("far", "x1", start_ns=NOON_NS + 9 * DAY_NS)
+    kept.ingest()
+
+    def found(facts: Declared, *span: str) -> list[tuple[str, int, bool]]:
+        asked = kept_files(kept.store, CATALOGUE, facts, (span[0], span[1]) if span else None)
+        return [(row.day, row.rows, row.is_lacking) for row in asked]
+
+    assert found(STREAM) == [("2025-11-29", 2, False), ("2025-11-30", 1, False),
+                             ("2025-12-08", 0, True)]  # fmt: skip
+    assert found(STREAM, "2025-11-30", "2025-12-07") == [("2025-11-30", 1, False)]
+    assert found(GATEWAY, "2025-11-29", "2025-11-30") == [
+        ("2025-11-29", 0, True), ("2025-11-30", 0, True),
+    ]  # fmt: skip
+
+
+def test_a_pruned_day_has_what_it_has(kept: Kept) -> None:
+    make(kept, STREAM)
+    prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
+    first, second = kept_files(kept.store, CATALOGUE, GATEWAY)
+    assert (first.rows, first.pruned, first.as_declared) == (2, True, False)
+    assert pl.read_parquet(first.uri or "")["handoff_boundary"].to_list() == ["stream"] * 2
+    assert second.is_lacking
+    assert [(row.rows, row.made) for row in make(kept, GATEWAY)] == [(2, False), (1, True)]
+    assert [row.as_declared for row in make(kept, STREAM)] == [True, True]
+    prune(kept.store, "2025-11-30", kept.scratch, keep_latency=False)
+    first, _ = kept_files(kept.store, CATALOGUE, STREAM)
+    assert (first.uri, first.pruned, first.is_lacking) == (None, True, False)
+
+
+def test_rows_of_a_day_that_nothing_is_left_of_go(kept: Kept) -> None:
+    make(kept)
+    kept.write("first", "f1", "f2", start_ns=NOON_NS + DAY_NS)
+    path = kept.logs / "first.log"
+    kept.store.streams.commit(
+        lambda live: Change(remove=tuple(uri for uri in live if "day=2025-11-29" in uri))
+    )
+    kept.ingest(str(path))
+    assert told(make(kept)) == [("2025-11-30", 3, True)]
+    assert list(kept_days(kept.store)) == ["2025-11-30"]
+
+
+def test_an_older_version_is_worked_out_beside_the_store(kept: Kept) -> None:
+    make(kept)
+    version = kept.store.version
+    kept.write("late", "l1", start_ns=NOON_NS + DAY_NS)
+    kept.ingest()
+    make(kept)  # both days anew: what the older version had is gone
+    before = kept_days(kept.store)
+    then = kept.store.at(version)
+    with pytest.raises(StoreError, match="an older version is only read"):
+        keep_latency(then, CATALOGUE, [NOTHING_DECLARED], kept.scratch)
+    found = worked_out(then, CATALOGUE, NOTHING_DECLARED, kept.scratch)
+    assert told(found) == [("2025-11-29", 2, True), ("2025-11-30", 1, True)]
+    assert all(Path(row.uri or "").parent == kept.scratch for row in found)
+    again = worked_out(then, CATALOGUE, NOTHING_DECLARED, kept.scratch, ("2025-11-30",) * 2)
+    assert told(again) == [("2025-11-30", 1, True)]
+    assert kept_days(kept.store) == before
+    now = worked_out(kept.store, CATALOGUE, NOTHING_DECLARED, kept.scratch)
+    assert told(now) == [("2025-11-29", 2, False), ("2025-11-30", 2, False)]
+
+
+def test_answers_to_one_attempt_are_counted(tmp_path: Path) -> None:
+    stream = '{{"request_id":"{}","choice":{},"t_ns":5,"kind":"text","n_tokens":1}}'
+    answers = [("r1", 0), ("r1", 1), ("r2", 0)]
+    path = log(tmp_path / "events.jsonl", *(stream.format(*answer) for answer in answers))
+    store = Store(str(tmp_path / "store"))
+    ingest([path], store.root, tmp_path)
+    [row] = keep_latency(store, CATALOGUE, [NOTHING_DECLARED], tmp_path)
+    kept = pl.read_parquet(row.uri or "").select("request_id", "choice", "choices")
+    assert sorted(kept.rows()) == [("r1", 0, 2), ("r1", 1, 2), ("r2", 0, 1)]
+
+
+def test_rows_from_before_a_column_lack_it(kept: Kept) -> None:
+    first, second = make(kept)
+    older = kept.scratch / "older.parquet"
+    pl.read_parquet(first.uri or "").drop("choices", "tenant").write_parquet(older)
+    files = [replace(first, uri=str(older)), second]
+    with from_kept(files, CATALOGUE, NOTHING_DECLARED, kept.scratch, only=RELATION) as con:
+        query = f"SELECT request_id, choices, ttft_ns FROM {RELATION} ORDER BY 1"
+        assert con.execute(query).fetchall() == [
+            ("f1", None, 100),
+            ("f2", None, 100),
+            ("s1", 1, 100),
+        ]
+    only = "_judged"
+    stored = CATALOGUE.storing(["_last_attempts"])
+    with from_kept(files, stored, NOTHING_DECLARED, kept.scratch, only=only) as con:
+        assert con.execute(f"SELECT count(*) FROM {only}").fetchone() == (3,)
+        with pytest.raises(duckdb.Error, match="tenant"):
+            con.execute(f"SELECT tenant FROM {only}")  # it has no more than of streams
+
+
+def test_a_service_is_judged_as_its_file_declares() -> None:
+    service = Service("chat", (), vantage="gateway", origin="received", handoff="relay")
+    base = Declared(last_prefill_token=1, same_clock=True)
+    assert facts_of(service, base) == Declared(
+        last_prefill_token=1, same_clock=True, vantage="gateway", origin="received", handoff="relay"
+    )
+
+
 def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path) -> None:
     # Both vantages, a raw and a summary file of one run, with and without a wall clock.
     logs = [str(SAMPLES / name) for name in ("aiperf", "aiperf-raw", "envoy-ai-gateway")]
     store = Store(str(tmp_path / "store"))
     ingest(logs, store.root, tmp_path)
     facts = Declared()
-    keep_latency(store, CATALOGUE, facts, tmp_path)
-    days = kept_days(store)
-    assert len(days) > 1
+    kept = keep_latency(store, CATALOGUE, [facts], tmp_path)
+    assert len(kept) > 1
     query = "SELECT * FROM _last_attempts ORDER BY trace, request_id, choice"
     tables, only = tables_of([], [store]), "_last_attempts"
     with bound(tables, CATALOGUE, facts, tmp_path, only=only) as con:
         expected = pl.from_arrow(con.sql(query).to_arrow_table())
-    with from_kept(store, days, CATALOGUE, facts, tmp_path, only=only) as con:
+    with from_kept(kept, CATALOGUE, facts, tmp_path, only=only) as con:
         found = pl.from_arrow(con.sql(query).to_arrow_table())
     assert isinstance(expected, pl.DataFrame)
     assert isinstance(found, pl.DataFrame)

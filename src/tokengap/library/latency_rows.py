@@ -1,110 +1,234 @@
 """The latency of every judged request, worked out day by day and kept beside the streams.
 
 What judging needs is far less than the gaps it comes from: a year of it is read at once, and it
-stays when the gaps of old days are pruned. The rows depend on what is declared, so they are made
-with the declarations they shall be read with.
+stays when the gaps of old days are pruned. The rows depend on what is declared: those of several
+declarations stand beside each other, each in a file of its own for every day.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.inputs import bound
 from tokengap.library.loader import refresh
-from tokengap.store.connect import Declared, Tables, bind
+from tokengap.slo.model import Service
+from tokengap.store.connect import NOTHING_DECLARED, Declared, Tables, bind
 from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, NewFile
 from tokengap.store.keys import superseding
-from tokengap.store.latency import (
-    around,
-    by_day,
-    digest,
-    is_current,
-    is_pruned,
-    kept_days,
-    loads_digest,
-)
-from tokengap.store.records import UNDATED, Part, uris
-from tokengap.store.sql import literal, parquet_scan
+from tokengap.store.latency import around, by_day, digest, is_pruned, kept_days, loads_digest
+from tokengap.store.records import UNDATED, uris
+from tokengap.store.sql import literal
 from tokengap.store.tables import Store
 
 RELATION: Final = "_kept_latency"
 
+Span = tuple[str, str]
+"""First and last day, inclusive, as YYYY-MM-DD. Streams on no wall clock have no day: in no span
+are they."""
+Make = Callable[["DayRows"], Path]
+"""Works out the rows of a day, into a file of the name they are kept by."""
+
 
 @dataclass(frozen=True)
 class DayRows:
-    """What there is of one day; `made` if it was worked out now, not found."""
+    """What there is of one day under one way of declaring."""
 
     day: str
-    rows: int
-    made: bool
+    facts: Declared
+    uri: str | None
+    """None: there are none; they can be worked out, unless the day was pruned."""
+    rows: int = 0
+    made: bool = False
+    """Worked out now, not found."""
+    pruned: bool = False
+    """Streams of the day were removed for their age: its rows stay as they are."""
+    as_declared: bool = True
+    """False: the only rows of a pruned day are these, made under other declarations. Their columns
+    vantage, origin and handoff_boundary say which."""
+
+    @property
+    def is_lacking(self) -> bool:
+        """There are none, and they can be worked out."""
+        return self.uri is None and not self.pruned
+
+
+def facts_of(service: Service, base: Declared = NOTHING_DECLARED) -> Declared:
+    """What is declared where the requests of a service are judged."""
+    return replace(base, vantage=service.vantage, origin=service.origin, handoff=service.handoff)
+
+
+def kept_files(
+    store: Store, catalogue: Catalogue, facts: Declared, span: Span | None = None
+) -> list[DayRows]:
+    """The rows of every day of the store, or of the span; or that there are none up to date."""
+    return _Kept(store, catalogue).days([facts], span)
+
+
+def worked_out(
+    store: Store, catalogue: Catalogue, facts: Declared, scratch: Path, span: Span | None = None
+) -> list[DayRows]:
+    """As `kept_files`; what is lacking is worked out into `scratch`, and the store left alone."""
+    kept = _Kept(store, catalogue)
+    found = kept.days([facts], span)
+    with _making(kept, found, scratch) as make:
+        paths = {row: make(row) for row in found if row.is_lacking}
+    return [
+        _made(row, str(paths[row]), pq.read_metadata(paths[row]).num_rows) if row in paths else row
+        for row in found
+    ]
 
 
 def keep_latency(
-    store: Store, catalogue: Catalogue, facts: Declared, scratch: Path
+    store: Store, catalogue: Catalogue, asked: Iterable[Declared], scratch: Path
 ) -> list[DayRows]:
-    """Work out the rows of every day that has none, or those of other loads or declarations.
+    """Work out the rows of every day that lacks some, under each of these declarations.
 
-    Days that are pruned keep the rows they have. Each day is one commit.
+    Each day is one commit, with which rows of other loads and under other declarations go. Days
+    that are pruned keep the rows they have. StoreError for an older version of the store.
     """
-    days, kept = by_day(store.live_parts()), kept_days(store)
-    how = digest([repr(facts), [query.sql for query in catalogue.closure(RELATION)]])
-    wanted = {
-        day: loads_digest(around(days, day)) + how
-        for day, parts in days.items()
-        if not is_pruned(parts)
-    }
-    stale = [day for day, name in wanted.items() if not is_current(kept.get(day, ()), name)]
-    if stale:
-        clocks = store.clocks()
-        with bound(Tables(), catalogue, facts, scratch, only=RELATION) as con:
-            for day in stale:
-                _show(con, around(days, day), clocks, catalogue, facts)
-                _keep(con, store, day, scratch / f"{wanted[day]}-{uuid4().hex[:12]}.parquet")
-    files = store.latency.files()
-    counts = {day: sum(files[uri].rows for uri in found) for day, found in kept_days(store).items()}
-    return [DayRows(day, count, day in stale) for day, count in sorted(counts.items())]
+    store.latency.require_writable()
+    kept = _Kept(store, catalogue)
+    found = kept.days(list(asked))
+    with _making(kept, found, scratch) as make:
+        days = (list(rows) for _, rows in groupby(found, lambda row: row.day))
+        done = [_keep(store, rows, make) if _lack(rows) else rows for rows in days]
+    _forget(store, kept.gone)
+    return [row for rows in done for row in rows]
 
 
-def _show(
-    con: duckdb.DuckDBPyConnection,
-    parts: Sequence[Part],
-    clocks: pa.Table,
-    catalogue: Catalogue,
-    facts: Declared,
-) -> None:
-    tables = Tables(streams=uris(parts), clocks=clocks, superseding=superseding(parts))
-    bind(con, tables, facts)
-    refresh(con, catalogue, RELATION)
+class _Kept:
+    """A store's days, and the files of rows that it keeps of them."""
+
+    def __init__(self, store: Store, catalogue: Catalogue) -> None:
+        self.store = store
+        self.catalogue = catalogue
+        self.parts = by_day(store.live_parts())
+        self.files = kept_days(store)
+        self._queries = digest([query.sql for query in catalogue.closure(RELATION)])
+
+    @property
+    def gone(self) -> set[str]:
+        """Days of which there are rows, and no stream any more, nor the memory of one."""
+        return set(self.files) - set(self.parts)
+
+    def days(self, asked: Sequence[Declared], span: Span | None = None) -> list[DayRows]:
+        """What there is of each day under each declaration. What is judged of it is no matter."""
+        facts = dict.fromkeys(replace(each, window=None) for each in asked)
+        days = [day for day in self.parts if span is None or span[0] <= day <= span[1]]
+        return [self._rows(day, each) for day in days for each in facts]
+
+    def name(self, day: str, facts: Declared) -> str:
+        """What the name of the file of these rows begins with."""
+        return loads_digest(around(self.parts, day)) + _digest(facts) + self._queries
+
+    def _rows(self, day: str, facts: Declared) -> DayRows:
+        files = self.files.get(day, [])
+        pruned = is_pruned(self.parts[day])
+        current = next((file for file in files if file.is_of(self.name(day, facts))), None)
+        if current or not (pruned and files):
+            return DayRows(
+                day,
+                facts,
+                current.uri if current else None,
+                current.rows if current else 0,
+                pruned=pruned,
+            )
+        nearest = min(files, key=lambda file: not file.declares(_digest(facts)))
+        return DayRows(
+            day,
+            facts,
+            nearest.uri,
+            nearest.rows,
+            pruned=True,
+            as_declared=nearest.declares(_digest(facts)),
+        )
 
 
-def _keep(con: duckdb.DuckDBPyConnection, store: Store, day: str, path: Path) -> None:
-    """Put the day's rows in place of those that are there."""
+def _digest(facts: Declared) -> str:
+    return digest(repr(facts))
+
+
+@contextmanager
+def _making(kept: _Kept, wanted: Sequence[DayRows], scratch: Path) -> Iterator[Make]:
+    """Lets rows be worked out; nothing is loaded for it if none of these are lacking."""
+    lacking = [row for row in wanted if row.is_lacking]
+    if not lacking:
+        yield _nothing_lacks
+        return
+    clocks = kept.store.clocks()
+    with bound(Tables(), kept.catalogue, lacking[0].facts, scratch, only=RELATION) as con:
+
+        def make(row: DayRows) -> Path:
+            parts = around(kept.parts, row.day)
+            tables = Tables(streams=uris(parts), clocks=clocks, superseding=superseding(parts))
+            con.execute(row.facts.macros())
+            bind(con, tables, row.facts)
+            refresh(con, kept.catalogue, RELATION)
+            name = f"{kept.name(row.day, row.facts)}-{uuid4().hex[:12]}.parquet"
+            return _write(con, row.day, scratch / name)
+
+        yield make
+
+
+def _nothing_lacks(row: DayRows) -> Path:
+    raise AssertionError(row.day)
+
+
+def _write(con: duckdb.DuckDBPyConnection, day: str, path: Path) -> Path:
     query = f"SELECT * FROM {RELATION} WHERE {_on(day)} ORDER BY began_ns, request_id"
     con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
-    rows = pq.read_metadata(path).num_rows
-    store.latency.ensure(pq.read_schema(path))
-    file = store.latency.put(path, rows, day)
-    path.unlink()
+    return path
+
+
+def _made(row: DayRows, uri: str, rows: int) -> DayRows:
+    return replace(row, uri=uri, rows=rows, made=True)
+
+
+def _lack(rows: Iterable[DayRows]) -> bool:
+    return any(row.is_lacking for row in rows)
+
+
+def _keep(store: Store, rows: Sequence[DayRows], make: Make) -> list[DayRows]:
+    """Put what is lacking of a day in place of all that is there and was not asked for."""
+    folder = f"{store.latency.uri}/day={rows[0].day}/"
+    there = {row.uri for row in rows}
+    new = {row: _put(store, row, make(row)) for row in rows if row.is_lacking}
 
     def plan(live: list[str]) -> Change:
-        folder = f"{store.latency.uri}/day={day}/"
-        old = (uri for uri in live if uri.startswith(folder))
-        return Change((NewFile(file.uri, rows, day),), tuple(old))
+        old = (uri for uri in live if uri.startswith(folder) and uri not in there)
+        return Change(tuple(new.values()), tuple(old))
 
     try:
         store.latency.commit(plan)
     finally:
-        store.latency.drop_unused([file])
+        store.latency.drop_unused(new.values())
+    return [_made(row, new[row].uri, new[row].rows) if row in new else row for row in rows]
+
+
+def _put(store: Store, row: DayRows, path: Path) -> NewFile:
+    store.latency.ensure(pq.read_schema(path))
+    file = store.latency.put(path, pq.read_metadata(path).num_rows, row.day)
+    path.unlink()
+    return file
+
+
+def _forget(store: Store, days: set[str]) -> None:
+    """Remove the rows of days of which nothing is left."""
+    if days:
+        folders = tuple(f"{store.latency.uri}/day={day}/" for day in days)
+        store.latency.commit(
+            lambda live: Change(remove=tuple(uri for uri in live if uri.startswith(folders)))
+        )
 
 
 def _on(day: str) -> str:
@@ -114,26 +238,3 @@ def _on(day: str) -> str:
         return f"({dated}) IS NOT true"
     start_ns = (date.fromisoformat(day) - date(1970, 1, 1)).days * DAY_NS
     return f"{dated} AND began_ns >= {start_ns} AND began_ns < {start_ns + DAY_NS}"
-
-
-@contextmanager
-def from_kept(
-    store: Store,
-    days: Iterable[str],
-    catalogue: Catalogue,
-    facts: Declared,
-    scratch: Path,
-    *,
-    only: str | None = None,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection on which requests are judged from the rows kept of these days alone.
-
-    What reads no more of a stream than `_last_attempts` has says the same as of the streams;
-    whatever else the library holds is empty. only: load just this relation and what it needs.
-    """
-    kept = kept_days(store)
-    files = [uri for day in days for uri in kept.get(day, ())]
-    with bound(Tables(), catalogue, facts, scratch, only=only) as con:
-        if files:
-            con.execute(f"CREATE OR REPLACE VIEW _last_by_vantage AS FROM {parquet_scan(files)}")
-        yield con

@@ -1,7 +1,8 @@
 """Which days of a store have their per-request latency rows, and whether these are up to date.
 
-The rows lie in the table `latency`, one file a day. A file's name begins with two digests: of the
-loads whose rows it was worked out from, and of how. A request that is tried again after midnight
+The rows lie in the table `latency`, one file for each day and way of declaring. A file's name
+begins with three digests: of the loads whose rows it was worked out from, of what was declared, and
+of the queries that did it. A request that is tried again after midnight
 belongs to the day of its last attempt, so that the days before and after count among the loads.
 Streams without a day may be other views of the requests of any day: they count for every day.
 """
@@ -9,6 +10,7 @@ Streams without a day may be other views of the requests of any day: they count 
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
@@ -56,15 +58,26 @@ def digest(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value)).hexdigest()[:_DIGITS]
 
 
-def kept_days(store: Store) -> dict[str, list[str]]:
-    """URIs of the latency rows of each day that has some."""
-    days: dict[str, list[str]] = defaultdict(list)
-    for uri in store.latency.live():
+@dataclass(frozen=True)
+class LatencyFile:
+    """Rows of one day, all made in one way."""
+
+    uri: str
+    rows: int
+
+    def is_of(self, *digests: str) -> bool:
+        """Its name begins with these digests: of loads, of what was declared, of the queries."""
+        return self.uri.rsplit("/", 1)[-1].startswith("".join(digests))
+
+    def declares(self, facts: str) -> bool:
+        """It was made under these declarations, of whatever loads and by whatever queries."""
+        return self.uri.rsplit("/", 1)[-1][_DIGITS:].startswith(facts)
+
+
+def kept_days(store: Store) -> dict[str, list[LatencyFile]]:
+    """The latency rows of each day that has some, in the order of their names."""
+    days: dict[str, list[LatencyFile]] = defaultdict(list)
+    for uri, file in sorted(store.latency.files().items()):
         folder, _ = uri.removeprefix(f"{store.latency.uri}/").split("/", 1)
-        days[folder.removeprefix("day=")].append(uri)
+        days[folder.removeprefix("day=")].append(LatencyFile(uri, file.rows))
     return days
-
-
-def is_current(uris: Sequence[str], loads: str, how: str = "") -> bool:
-    """The rows of a day were worked out from these loads; and in this way, if it is given."""
-    return any(uri.rsplit("/", 1)[-1].startswith(loads + how) for uri in uris)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tokengap.errors import StoreError
 from tokengap.store.copies import emptied
 from tokengap.store.delta import COMMIT_TRIES, Change
-from tokengap.store.latency import around, by_day, is_current, kept_days, loads_digest
+from tokengap.store.latency import around, by_day, kept_days, loads_digest
 from tokengap.store.records import UNDATED, Part, uris
 from tokengap.store.tables import Store
 
@@ -59,11 +59,13 @@ def _due(store: Store, before: str, *, keep_latency: bool) -> dict[str, Sequence
         for day, parts in days.items()
         if day != UNDATED and day < before and not all(part.pruned for part in parts)
     }
-    kept = kept_days(store) if keep_latency else {}
+    if not keep_latency:
+        return due
+    kept = kept_days(store)
     lacking = [
         day
         for day in due
-        if keep_latency and not is_current(kept.get(day, ()), loads_digest(around(days, day)))
+        if not any(f.is_of(loads_digest(around(days, day))) for f in kept.get(day, ()))
     ]
     if lacking:
         raise StoreError(
@@ -98,10 +100,10 @@ def _prune(store: Store, parts: Sequence[Part], scratch: Path) -> bool:
 
 def _drop_latency(store: Store, before: str) -> None:
     old = {
-        uri
+        file.uri
         for day, files in kept_days(store).items()
         if day != UNDATED and day < before
-        for uri in files
+        for file in files
     }
     if old:
         store.latency.commit(lambda live: Change(remove=tuple(old.intersection(live))))

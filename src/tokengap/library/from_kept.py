@@ -1,0 +1,54 @@
+"""Requests judged from the latency rows that a store keeps, without a look at their streams."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from tokengap.library.catalogue import Catalogue
+from tokengap.library.inputs import bound
+from tokengap.library.latency_rows import RELATION, DayRows
+from tokengap.library.loader import refresh
+from tokengap.store.connect import Declared, Tables
+from tokengap.store.sql import exactly
+
+_SHOWN: Final = ("_last_by_vantage", RELATION)
+"""Relations that the rows hold all columns of."""
+
+
+@contextmanager
+def from_kept(
+    rows: Iterable[DayRows],
+    catalogue: Catalogue,
+    facts: Declared,
+    scratch: Path,
+    *,
+    only: str | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection on which requests are judged from these rows alone.
+
+    What reads no more of a stream than `_last_attempts` and `_kept_latency` have says the same as
+    of the streams; whatever else the library holds is empty. only: load just this relation and what
+    it needs.
+    """
+    files = [row.uri for row in rows if row.uri is not None]
+    loaded = {query.name for query in catalogue.closure(only)} if only else set(catalogue.queries)
+    with bound(Tables(), catalogue, facts, scratch, only=only) as con:
+        for name in _SHOWN if files else ():
+            if name in loaded:
+                _show(con, name, files)
+        refresh(con, catalogue, only)
+        yield con
+
+
+def _show(con: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
+    """Let the relation be what the files hold of it; a column that one lacks is NULL there."""
+    con.execute(f"CREATE TABLE no{name} AS FROM {name} LIMIT 0")
+    columns = ", ".join(row[0] for row in con.execute(f"DESCRIBE no{name}").fetchall())
+    scan = f"read_parquet({exactly(files)}, hive_partitioning = false, union_by_name = true)"
+    con.execute(
+        f"CREATE OR REPLACE VIEW {name} AS "
+        f"SELECT {columns} FROM (FROM no{name} UNION ALL BY NAME FROM {scan})"
+    )
