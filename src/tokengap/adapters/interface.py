@@ -16,7 +16,7 @@ from typing import Final, Protocol
 import msgspec
 import pyarrow as pa
 
-from tokengap.adapters.source import Line, Source
+from tokengap.adapters.source import Line, Source, short_digest
 from tokengap.schema import CLOCKS, REJECTS
 
 VALUE_LIMIT = 80
@@ -192,7 +192,7 @@ class Intake:
 
     def source_id(self, source: Source) -> str:
         """Short id of a file, as written in `streams.source`."""
-        return f"{self.adapter}:{source.sha256[:16]}"
+        return f"{self.adapter}:{short_digest(source.sha256)}"
 
     def reject(
         self,

@@ -30,6 +30,11 @@ _SUFFIXES: Final = (
 )  # fmt: skip
 
 
+def short_digest(sha256: str) -> str:
+    """The digits of a file's digest by which rows name it."""
+    return sha256[:16]
+
+
 _HASHER: Final = ThreadPoolExecutor(1, thread_name_prefix="sha256")
 
 

@@ -33,22 +33,24 @@ def from_kept(
     of the streams; whatever else the library holds is empty. only: load just this relation and what
     it needs.
     """
-    files = [row.uri for row in rows if row.uri is not None]
-    loaded = {query.name for query in catalogue.closure(only)} if only else set(catalogue.queries)
     with bound(Tables(), catalogue, facts, scratch, only=only) as con:
-        for name in _SHOWN if files else ():
-            if name in loaded:
-                _show(con, name, files)
+        show_kept(con, rows)
         refresh(con, catalogue, only)
         yield con
 
 
+def show_kept(con: duckdb.DuckDBPyConnection, rows: Iterable[DayRows]) -> None:
+    """Let the connection of `from_kept` judge these rows, instead of those before."""
+    files = [row.uri for row in rows if row.uri is not None]
+    loaded = {row[0] for row in con.execute("SELECT view_name FROM duckdb_views()").fetchall()}
+    for name in loaded.intersection(_SHOWN):
+        _show(con, name, files)
+
+
 def _show(con: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
     """Let the relation be what the files hold of it; a column that one lacks is NULL there."""
-    con.execute(f"CREATE TABLE no{name} AS FROM {name} LIMIT 0")
+    con.execute(f"CREATE TABLE IF NOT EXISTS no{name} AS FROM {name} LIMIT 0")
     columns = ", ".join(row[0] for row in con.execute(f"DESCRIBE no{name}").fetchall())
-    scan = f"read_parquet({exactly(files)}, hive_partitioning = false, union_by_name = true)"
-    con.execute(
-        f"CREATE OR REPLACE VIEW {name} AS "
-        f"SELECT {columns} FROM (FROM no{name} UNION ALL BY NAME FROM {scan})"
-    )
+    scan = f"FROM read_parquet({exactly(files)}, hive_partitioning = false, union_by_name = true)"
+    more = f" UNION ALL BY NAME {scan}" if files else ""
+    con.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT {columns} FROM (FROM no{name}{more})")

@@ -29,15 +29,17 @@ class Profile:
         return self._held[day]
 
 
-def profiles_of(file: SloFile, combinations: Iterable[Columns]) -> tuple[list[Profile], int]:
-    """The profiles of these combinations, and how many of them belong to no service."""
+def profiles_of(
+    file: SloFile, combinations: Iterable[Columns]
+) -> tuple[list[Profile], list[Columns]]:
+    """The profiles of these combinations, and those that belong to no service."""
     profiles: dict[object, Profile] = {}
-    strangers = 0
+    strangers: list[Columns] = []
     for columns in combinations:
         request = dict(zip(MATCHED, columns, strict=True))
         service = file.service_of(request)
         if service is None:
-            strangers += 1
+            strangers.append(columns)
             continue
         key = (service.name, _about(service.goals, request))
         profile = profiles.setdefault(key, Profile(len(profiles), service, request))

@@ -8,6 +8,7 @@ import duckdb
 
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
+from tokengap.adapters.source import short_digest
 from tokengap.errors import KeyCollisionError
 from tokengap.schema import STREAM_KEY
 from tokengap.store.connect import MEMORY_LIMIT
@@ -109,7 +110,9 @@ def _collision(
     same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in STREAM_KEY)
     scan = parquet_scan(uris(parts))
     rows = con.execute(f"SELECT source FROM {scan} WHERE {same} ORDER BY 1 LIMIT 2", key).fetchall()
-    names = {file.sha256[:16]: file.name for part in parts for file in part.provenance.files}
+    names = {
+        short_digest(file.sha256): file.name for part in parts for file in part.provenance.files
+    }
     first, second = (_place(source, names) for (source,) in rows)
     shown = ", ".join(f"{name} {value}" for name, value in zip(STREAM_KEY, key, strict=True))
     return KeyCollisionError(

@@ -63,6 +63,11 @@ class Store:
         table = self.streams.table()
         return table.version() if table else None
 
+    @property
+    def is_latest(self) -> bool:
+        """Nothing older was asked for: it can be written to."""
+        return self.streams.version is None
+
     def at(self, version: int | None) -> "Store":
         """The same store as of a version of the table `streams`, only to be read; None: this one.
 

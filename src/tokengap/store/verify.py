@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tokengap.adapters.source import short_digest
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
 from tokengap.store.delta import DIGEST_DIGITS, DeltaFiles, LiveFile, digest_of
@@ -120,7 +121,7 @@ def _sources(rows: pa.Table) -> set[str]:
 
 def _written(part: Part) -> set[str]:
     provenance = part.provenance
-    return {f"{provenance.adapter}:{file.sha256[:16]}" for file in provenance.files}
+    return {f"{provenance.adapter}:{short_digest(file.sha256)}" for file in provenance.files}
 
 
 def _of_loads(store: Store) -> Iterator[Problem]:

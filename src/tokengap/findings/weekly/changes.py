@@ -1,0 +1,94 @@
+"""What changed since the week before: every promise of every service, judged together."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokengap.findings.weekly.gathered import Gathered, in_force_at_end
+from tokengap.slo.model import Goal, Service
+from tokengap.weekly.calendar import HOUR_NS, HOURS, Week
+from tokengap.weekly.cells import UNKNOWN_LENGTH, Cells
+from tokengap.weekly.comparable import why_not
+from tokengap.weekly.compare import compare, tests_of
+from tokengap.weekly.model import CANNOT_TELL, NOT_COMPARABLE, Change
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A promise to be compared, and what of it there is; cells None where it cannot be."""
+
+    goal: Goal
+    cells: Cells | None
+    says: str = ""
+    verdict: str = NOT_COMPARABLE
+
+
+def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked:
+    """The cells of a promise in this week and the one before."""
+    held = in_force_at_end(week)
+    numbers = {
+        profile.number
+        for profile in found.profiles
+        if profile.service.name == service.name
+        and (now := held(profile, week.last).get(goal.statistic)) is not None
+        and now.key == goal.key
+    }
+    before, now = (
+        [row for row in rows if row["profile"] in numbers]
+        for rows in (found.places_before, found.places)
+    )
+    if not now:
+        return Asked(goal, None, "no request this week", CANNOT_TELL)
+    if not before:
+        return _without_before(found, service, goal)
+    if found.declared_otherwise and any(day < str(week.after) for day in found.declared_otherwise):
+        return Asked(goal, None, "rows of pruned days were made under other declarations")
+    if (says := why_not(goal.statistic, before, now)) is not None:
+        return Asked(goal, None, says)
+    return Asked(goal, cells_of(found.cells, numbers, goal.statistic, week))
+
+
+def _without_before(found: Gathered, service: Service, goal: Goal) -> Asked:
+    vantage = found.vantages.get(service.name)
+    others = sorted(set(found.seen_before) - {vantage})
+    if others and vantage not in found.seen_before:
+        says = f"seen at the {vantage} now, and only at the {' and '.join(others)} before"
+        return Asked(goal, None, says)
+    return Asked(goal, None, "no request in the week before", CANNOT_TELL)
+
+
+def compared(asked: Mapping[Any, Asked]) -> tuple[dict[Any, Change], int]:
+    """The change of each promise, and how many intervals hold together."""
+    comparisons = sum(tests_of(each.cells) for each in asked.values() if each.cells is not None)
+    changes = {
+        key: Change(each.verdict, each.says)
+        if each.cells is None
+        else compare(each.cells, each.goal.target, comparisons)
+        for key, each in asked.items()
+    }
+    return changes, comparisons
+
+
+def cells_of(table: Any, profiles: Collection[int], statistic: str, week: Week) -> Cells:
+    """Rows of `promised_cells` as arrays; a block is an hour of the week."""
+    ours = np.isin(table["profile"].to_numpy(), list(profiles))
+    ours &= table["statistic"].to_numpy() == statistic
+    columns = {name: table[name].to_numpy()[ours] for name in ("hour", "applies", "met", "valued")}
+    bins = {
+        name: table[name].fill_null(UNKNOWN_LENGTH).to_numpy()[ours].astype(np.int64)
+        for name in ("prompt_bin", "output_bin")
+    }
+    since = columns["hour"].astype(np.int64) - week.back(1).start_ns // HOUR_NS
+    return Cells(
+        now=since >= HOURS,
+        block=since % HOURS,
+        prompt=bins["prompt_bin"],
+        output=bins["output_bin"],
+        finished=table["finished"].to_numpy()[ours].astype(bool),
+        applies=columns["applies"].astype(np.float64),
+        met=columns["met"].astype(np.float64),
+        valued=columns["valued"].astype(np.float64),
+        log_sum=table["log_sum"].fill_null(0.0).to_numpy()[ours].astype(np.float64),
+    )
