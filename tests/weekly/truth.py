@@ -1,0 +1,111 @@
+"""What a week's report must count, by the plain verdicts on the generated requests."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+
+from tests.weekly.generated import Request
+from tests.weekly.plain import Verdicts, judge
+from tokengap.slo.model import Goal, SloFile
+from tokengap.weekly.calendar import HOURS, Week, hour_start
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often a promise was kept."""
+
+    met: int = 0
+    missed: int = 0
+    unknown: int = 0
+
+    @property
+    def applies(self) -> int:
+        """Requests that count."""
+        return self.met + self.missed + self.unknown
+
+
+class Truth:
+    """All requests with their verdicts, to be counted by service and days."""
+
+    def __init__(self, requests: Iterable[Request], slo: SloFile) -> None:
+        self.services = {service.name: service for service in slo.services}
+        self._excluded = {name: slo.exclusions_of(name) for name in self.services}
+        self.verdicts: list[Verdicts] = []
+        self.left_out: list[Request] = []
+        """Requests in a span that is excluded."""
+        for request in requests:
+            spans = self._excluded[request.service]
+            if any(span.start <= request.sent < span.end for span in spans):
+                self.left_out.append(request)
+            else:
+                self.verdicts.append(judge(request, self.services[request.service]))
+
+    def within(self, service: str, first: date, after: date) -> list[Verdicts]:
+        """Verdicts on the service's requests of these days."""
+        return [
+            one
+            for one in self.verdicts
+            if one.request.service == service and first <= one.request.sent.date() < after
+        ]
+
+    def week(self, service: str, week: Week) -> list[Verdicts]:
+        """Verdicts on the service's requests of the week."""
+        return self.within(service, week.first, week.after)
+
+    def hours(self, service: str, week: Week) -> tuple[list[int], list[int]]:
+        """Hours since 1970 of the week for which something is promised; those with requests."""
+        first = week.start_ns // 10**9 // 3600
+        due = [
+            hour
+            for hour in range(first, first + HOURS)
+            if not any(s.start <= hour_start(hour) < s.end for s in self._excluded[service])
+        ]
+        seen = {one.request.sent_ns // 10**9 // 3600 for one in self.week(service, week)}
+        return due, sorted(seen.intersection(due))
+
+
+def tallies(verdicts: Iterable[Verdicts]) -> dict[str, Tally]:
+    """By name of the promise, over the offered requests; `good` has no unknown."""
+    counts = Counter[tuple[str, str]]()
+    for one in verdicts:
+        for goal in one.goals if one.is_offered else ():
+            verdict = one.by_statistic.get(goal.statistic, "met" if one.is_good else "missed")
+            counts[_name(goal), verdict] += 1
+    names = {name for name, _ in counts}
+    return {
+        name: Tally(*(counts[name, verdict] for verdict in ("met", "missed", "unknown")))
+        for name in sorted(names)
+    }
+
+
+def budget(truth: Truth, service: str, name: str, week: Week) -> tuple[Fraction, int, int]:
+    """Misses that the target allows in the window up to the week's end, all, and this week's."""
+    first, _ = truth.services[service].window.span(week.last)
+    allowed, spent, this_week = Fraction(0), 0, 0
+    for step in range((week.after - first).days):
+        day = first + timedelta(step)
+        tally = tallies(truth.within(service, day, day + timedelta(1))).get(name, Tally())
+        target = next(g.target for g in truth.services[service].on(day) if _name(g) == name)
+        allowed += tally.applies * (1 - Fraction(target))
+        spent += tally.applies - tally.met
+        this_week += (tally.applies - tally.met) * (day >= week.first)
+    return allowed, spent, this_week
+
+
+def _name(goal: Goal) -> str:
+    """As the report calls the promise."""
+    return " ".join((goal.statistic, *(f"{column}={glob}" for column, glob in goal.only.items())))
+
+
+def spans(hours: Iterable[int]) -> list[tuple[datetime, datetime]]:
+    """Hours since 1970 as spans without a break, longest first."""
+    found: list[list[int]] = []
+    for hour in hours:
+        if found and found[-1][1] == hour:
+            found[-1][1] += 1
+        else:
+            found.append([hour, hour + 1])
+    found.sort(key=lambda span: (span[0] - span[1], span[0]))
+    return [(hour_start(start), hour_start(end)) for start, end in found]
