@@ -7,7 +7,8 @@ when the store already holds the others up to the Sunday of its week.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, time
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -15,9 +16,11 @@ from unittest import mock
 import msgspec
 
 from tests.weekly.generated import LATE, LATE_BY, LATE_DAY, MS, Answer, Request
+from tokengap.store.copies import copied
 from tokengap.store.discover import discover
 from tokengap.store.ingest import ingest
 from tokengap.store.load import load_set, source_sets
+from tokengap.store.records import Part
 from tokengap.store.tables import prepare_store
 
 SLO_FILE: Final = Path(__file__).parent / "slo.toml"
@@ -50,13 +53,20 @@ def load_each_night(logs: Sequence[Path], store: str, scratch: Path) -> None:
     """
     for files in source_sets(discover(sorted(map(str, logs)), scratch).files):
         load = load_set(files, scratch, by_day=True)
-        prepare_store(store).commit([load], scratch)
+        parts = tuple(_of_the_night(part, scratch) for part in load.parts)
+        prepare_store(store).commit([replace(load, parts=parts)], scratch)
+
+
+def _of_the_night(part: Part, scratch: Path) -> Part:
+    day = date.fromisoformat(str(part.day))
+    (part,) = copied([replace(part, loaded_ns=_night_ns(day + timedelta(1)))], scratch)
+    return part
 
 
 @contextmanager
 def loaded_on(day: date) -> Iterator[None]:
     """What is loaded in the block is loaded in the night to that day."""
-    with mock.patch("tokengap.store.parts.now_ns", create=True, return_value=_night_ns(day)):
+    with mock.patch("tokengap.store.parts.now_ns", return_value=_night_ns(day)):
         yield
 
 
