@@ -45,9 +45,13 @@ class Catalogue:
         """The same library, with these views computed once instead of whenever they are read."""
         return replace(self, queries=self.queries | {name: self[name].stored() for name in names})
 
-    def closure(self, name: str) -> list[Query]:
-        """The relation and everything it needs, in dependency order."""
-        needed, wanted = set(), [] if name in ROOTS else [name]
+    def only(self, *names: str) -> "Catalogue":
+        """The library of these relations and what they need."""
+        return replace(self, queries={query.name: query for query in self.closure(*names)})
+
+    def closure(self, *names: str) -> list[Query]:
+        """The relations and everything they need, in dependency order."""
+        needed, wanted = set(), [name for name in names if name not in ROOTS]
         while wanted:
             query = self[wanted.pop()]
             needed.add(query.name)

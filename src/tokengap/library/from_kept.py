@@ -33,7 +33,9 @@ def from_kept(
     of the streams; whatever else the library holds is empty. only: load just this relation and what
     it needs.
     """
-    with bound(Tables(), catalogue, facts, scratch, only=only) as con:
+    with bound(Tables(), catalogue.storing(_held(catalogue)), facts, scratch, only=only) as con:
+        for name in _held(catalogue.only(only) if only else catalogue):
+            con.execute(f"ALTER TABLE {name} RENAME TO no{name}")
         show_kept(con, rows)
         refresh(con, catalogue, only)
         yield con
@@ -42,14 +44,19 @@ def from_kept(
 def show_kept(con: duckdb.DuckDBPyConnection, rows: Iterable[DayRows]) -> None:
     """Let the connection of `from_kept` judge these rows, instead of those before."""
     files = [row.uri for row in rows if row.uri is not None]
-    loaded = {row[0] for row in con.execute("SELECT view_name FROM duckdb_views()").fetchall()}
-    for name in loaded.intersection(_SHOWN):
-        _show(con, name, files)
+    tables = {row[0] for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    for name in _SHOWN:
+        if f"no{name}" in tables:
+            _show(con, name, files)
+
+
+def _held(catalogue: Catalogue) -> list[str]:
+    """Of what the rows hold all columns of, what the library has: empty tables that say so."""
+    return [name for name in _SHOWN if name in catalogue.queries]
 
 
 def _show(con: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
     """Let the relation be what the files hold of it; a column that one lacks is NULL there."""
-    con.execute(f"CREATE TABLE IF NOT EXISTS no{name} AS FROM {name} LIMIT 0")
     columns = ", ".join(row[0] for row in con.execute(f"DESCRIBE no{name}").fetchall())
     scan = f"FROM read_parquet({exactly(files)}, hive_partitioning = false, union_by_name = true)"
     more = f" UNION ALL BY NAME {scan}" if files else ""

@@ -67,7 +67,7 @@ def gather(
 ) -> Gathered:
     """Ask everything about the services of these names, from the rows of these days."""
     first, before = first_day(file, week), week.back(1)
-    with from_kept(days, catalogue, facts, scratch) as con:
+    with from_kept(days, catalogue.only(*_ASKED), facts, scratch) as con:
         judged = judging(con, days, file, names, week)
         judged.over(first, week.after)
         hours, work = judged.table("FROM promised_hours"), judged.rows("FROM promised_work")
@@ -96,6 +96,10 @@ def gather(
         )
 
 
+_ASKED: Final = (
+    "promised_hours", "promised_work", "promised_cells", "promised_places",
+    "promised_contributors", "promised_worst",
+)  # fmt: skip
 _WORST: Final = f"""
 FROM promised_worst
 QUALIFY row_number() OVER (PARTITION BY profile ORDER BY ratio DESC, trace, request_id)
