@@ -6,10 +6,11 @@
 -- for less than that.
 --
 -- Requires: promised_requests, _length_bin
+-- Parameters:
+--   block_length_ns  BIGINT  ns  Requests that began in the same block of time are in one cell.
 -- Columns:
 --   profile     INTEGER  -         As in promised_requests.
---   hour        INTEGER  -         UTC hours since 1970; NULL without a wall clock.
---   began_ns    BIGINT   ns        When the first of them began.
+--   block       BIGINT   -         Number of the block since the clock's zero.
 --   prompt_bin  INTEGER  -         Quarter doublings of prompt tokens; NULL if unknown.
 --   output_bin  INTEGER  -         Half doublings of output tokens; NULL if unknown.
 --   finished    BOOLEAN  -         Completed: only then is the length of the answer its own.
@@ -18,12 +19,11 @@
 --   met         BIGINT   requests  Met.
 --   valued      BIGINT   requests  With an exact value.
 --   log_sum     DOUBLE   -         Sum of the natural logarithms of these values; NULL for none.
-CREATE VIEW promised_cells AS
+CREATE MACRO promised_cells(block_length_ns BIGINT := 3_600_000_000_000) AS TABLE
 WITH judged AS (
     SELECT
         profile,
-        hour,
-        began_ns,
+        began_ns // block_length_ns AS block,
         _length_bin(prompt_tokens, 4) AS prompt_bin,
         _length_bin(output_tokens, 2) AS output_bin,
         status = 'completed' AS finished,
@@ -51,8 +51,7 @@ WITH judged AS (
 
 SELECT
     profile,
-    hour,
-    min(began_ns) AS began_ns,
+    block,
     prompt_bin,
     output_bin,
     finished,
@@ -63,4 +62,4 @@ SELECT
     sum(ln(greatest(value_ns, 1000))) FILTER (finished) AS log_sum,
 FROM judged
 WHERE verdict IN ('met', 'missed', 'unknown')
-GROUP BY profile, hour, prompt_bin, output_bin, finished, statistic;
+GROUP BY profile, block, prompt_bin, output_bin, finished, statistic;

@@ -1,6 +1,8 @@
 """What two periods are compared by: sums over requests of like lengths that began together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +38,15 @@ class Cells:
         """Only these cells."""
         return Cells(*(getattr(self, field.name)[flags] for field in fields(self)))
 
-    def coarser(self, blocks: int) -> "Cells":
-        """The same cells, so many blocks to one."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Cells(**columns | {"block": self.block // blocks})
+
+def joined(parts: Sequence[Cells], now: Sequence[bool]) -> Cells:
+    """Several runs as one, with no block in common; now: which are of the later period."""
+    columns: dict[str, list[npt.NDArray[Any]]] = {field.name: [] for field in fields(Cells)}
+    first = 0
+    for part, later in zip(parts, now, strict=True):
+        block = part.block - part.block.min() + first
+        first = int(block.max()) + 1
+        own = {"now": np.full(len(block), later), "block": block}
+        for name, column in columns.items():
+            column.append(own.get(name, getattr(part, name)))
+    return Cells(**{name: np.concatenate(column) for name, column in columns.items()})

@@ -49,25 +49,51 @@ def tests_of(cells: Cells) -> int:
     return 2 if cells.valued.any() else 1
 
 
-def compare(cells: Cells, target: Decimal, comparisons: int = 1) -> Change:
-    """The change of one promise; comparisons: how many intervals shall hold together."""
+@dataclass(frozen=True)
+class Spread:
+    """How far runs of the same differ beyond what their requests do, as variances.
+
+    kept: of the share. value: of the logarithm of the statistic. freedom: of both estimates.
+    """
+
+    kept: float = 0.0
+    value: float = 0.0
+    freedom: int = 1
+
+
+NO_SPREAD: Final = Spread()
+
+
+def least_change(target: Decimal) -> float:
+    """The smallest change of attainment that matters to a promise of that target."""
+    return float(1 - target) * BUDGET_SHARE
+
+
+def compare(cells: Cells, least: float, comparisons: int = 1, spread: Spread = NO_SPREAD) -> Change:
+    """The change of one promise.
+
+    least: the smallest change of attainment that matters. comparisons: how many intervals shall
+    hold together. spread: what two periods differ by anyway.
+    """
     before, now = (float(cells.applies[side].sum()) for side in (~cells.now, cells.now))
     if min(before, now) < LEAST_REQUESTS:
         says = f"{int(min(before, now))} requests in one of the weeks, {LEAST_REQUESTS} are needed"
         return Change(CANNOT_TELL, says, requests_before=int(before), requests=int(now))
-    found = _compared(cells, target, comparisons)
+    found = _compared(cells, least, comparisons, spread)
     return replace(found, requests_before=int(before), requests=int(now))
 
 
-def _compared(cells: Cells, target: Decimal, comparisons: int) -> Change:
+def _compared(cells: Cells, least: float, comparisons: int, spread: Spread) -> Change:
     raw = _raw(cells, cells.met, cells.applies)
     confidence = 1 - (1 - CONFIDENCE) / comparisons
-    kept = _interval(_kept(cells), confidence)
+    kept = _interval(kept_difference(cells), confidence, spread.kept, spread.freedom)
     if kept is None or kept.share < LEAST_SHARED:
         says = "lengths of requests have too little in common, or hours with data are too few"
         return Change(CANNOT_TELL, says, raw=raw)
-    value = _value(cells, confidence)
-    verdict, says = _verdict(kept, value, (1 - float(target)) * BUDGET_SHARE)
+    value = _value(cells, confidence, spread)
+    verdict, says = _verdict(kept, value, least)
+    if verdict == CANNOT_TELL and not kept.low <= raw <= kept.high:
+        says = f"the mix of lengths moved it by {format_points(raw - kept.difference)}; {says}"
     return Change(
         verdict,
         says,
@@ -91,11 +117,11 @@ def _verdict(kept: Interval, value: ValueChange | None, least: float) -> tuple[s
             return WORSE, f"values {format_share((value.matched or 1) - 1)} longer at equal mix"
         if value.high < 1 and (value.matched or 1) <= 1 / (1 + VALUE_SHARE):
             return BETTER, f"values {format_share(1 - (value.matched or 1))} shorter at equal mix"
-    return CANNOT_TELL, "no more than chance, or too small to matter, at equal mix"
+    return CANNOT_TELL, "at equal mix no more than chance, or too little to matter"
 
 
-def _kept(cells: Cells) -> Matched | None:
-    """Of the share that keeps the promise.
+def kept_difference(cells: Cells) -> Matched | None:
+    """Of the share that keeps the promise; None where lengths have nothing in common.
 
     A request that did not finish has no length of its own to be matched by, but its prompt's. So
     finished and unfinished ones are compared apart, and the share of finished ones besides:
@@ -119,13 +145,18 @@ def _kept(cells: Cells) -> Matched | None:
     )
 
 
-def _value(cells: Cells, confidence: float) -> ValueChange | None:
+def value_difference(cells: Cells) -> Matched | None:
+    """Of the mean logarithm of the statistic; None where lengths have nothing in common."""
     known = cells.where(cells.valued > 0)
-    sides = [known.valued[side].sum() for side in (~known.now, known.now)]
+    return _matched(known, known.valued, known.log_sum, cells)
+
+
+def _value(cells: Cells, confidence: float, spread: Spread) -> ValueChange | None:
+    sides = [cells.valued[side].sum() for side in (~cells.now, cells.now)]
     if min(sides) < LEAST_REQUESTS:
         return None
-    ratio = float(np.exp(_raw(known, known.log_sum, known.valued)))
-    found = _interval(_matched(known, known.valued, known.log_sum, cells), confidence)
+    ratio = float(np.exp(_raw(cells, cells.log_sum, cells.valued)))
+    found = _interval(value_difference(cells), confidence, spread.value, spread.freedom)
     if found is None or found.share < LEAST_SHARED:
         return ValueChange(ratio, None, None, None)
     return ValueChange(
@@ -144,12 +175,14 @@ def _matched(
     return matched(cells.now, cells.block - first, numbered(key), count, total, blocks)
 
 
-def _interval(found: Matched | None, confidence: float) -> Interval | None:
+def _interval(
+    found: Matched | None, confidence: float, spread: float, freedom: int
+) -> Interval | None:
     """By short blocks, unless long ones spread far more: hours then hang together."""
     if found is None:
         return None
     long = np.add.reduceat(found.pushes, np.arange(0, len(found.pushes), LONG_BLOCKS))
-    half, by_long = (_half(pushes, confidence) for pushes in (found.pushes, long))
+    half, by_long = (_half(pushes, confidence, spread, freedom) for pushes in (found.pushes, long))
     if half is None:
         return None
     if by_long is not None and by_long > half * MUCH_WIDER:
@@ -158,15 +191,20 @@ def _interval(found: Matched | None, confidence: float) -> Interval | None:
     return Interval(value, value - half, value + half, found.share)
 
 
-def _half(pushes: Numbers, confidence: float) -> float | None:
-    """Half of the interval's width; None for too few blocks."""
+def _half(pushes: Numbers, confidence: float, spread: float, freedom: int) -> float | None:
+    """Half of the interval's width; None for too few blocks.
+
+    The degrees of freedom of blocks and spread together are by Satterthwaite (1946).
+    """
     blocks = int(np.count_nonzero(pushes))
-    squares = float((pushes**2).sum())
-    if not blocks:
+    if not blocks and not spread:
         return 0.0  # all alike in both periods
-    if blocks < LEAST_BLOCKS:
+    if 0 < blocks < LEAST_BLOCKS:
         return None
-    return t_quantile(blocks - 1, confidence) * float(np.sqrt(squares * blocks / (blocks - 1)))
+    within = float((pushes**2).sum()) * blocks / max(blocks - 1, 1)
+    whole = within + spread
+    carried = within**2 / max(blocks - 1, 1) + spread**2 / freedom
+    return t_quantile(max(whole**2 / carried, 1.0), confidence) * float(np.sqrt(whole))
 
 
 def _raw(cells: Cells, total: Numbers, count: Numbers) -> float:

@@ -48,6 +48,8 @@ def _kept_up_to(load: Counts, met: Counts, applies: Counts, target: float) -> in
         if _reaches(met[fuller], applies[fuller], target):
             break
         most = int(edge)
+    if most < np.median(load):
+        return None  # hours at the usual load miss it, too: it is not the load that breaks it
     quieter = load <= most
     return most if _reaches(met[quieter], applies[quieter], target) else None
 

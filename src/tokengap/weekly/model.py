@@ -297,8 +297,8 @@ class Headroom:
     usual_per_h: float
     """Median over the hours with data."""
     kept_up_to_per_h: int | None
-    """Hours with at most so many requests, taken together, kept it; None if not even the
-    quietest tenth did."""
+    """Hours with at most so many requests, taken together, kept it; None if not even the quieter
+    half did: then it is not the load that breaks it."""
     breaks: bool
     """Fuller hours, taken together, missed it."""
 

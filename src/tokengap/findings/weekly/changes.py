@@ -1,17 +1,18 @@
 """What changed since the week before: every promise of every service, judged together."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tokengap.findings.cells import cells_from
 from tokengap.findings.weekly.gathered import Gathered, in_force_at_end
 from tokengap.slo.model import Goal, Service
 from tokengap.weekly.calendar import HOUR_NS, HOURS, Week
-from tokengap.weekly.cells import UNKNOWN_LENGTH, Cells
+from tokengap.weekly.cells import Cells
 from tokengap.weekly.comparable import why_not
-from tokengap.weekly.compare import compare, tests_of
+from tokengap.weekly.compare import compare, least_change, tests_of
 from tokengap.weekly.model import CANNOT_TELL, NOT_COMPARABLE, Change
 
 
@@ -65,30 +66,16 @@ def compared(asked: Mapping[Any, Asked]) -> tuple[dict[Any, Change], int]:
     changes = {
         key: Change(each.verdict, each.says)
         if each.cells is None
-        else compare(each.cells, each.goal.target, comparisons)
+        else compare(each.cells, least_change(each.goal.target), comparisons)
         for key, each in asked.items()
     }
     return changes, comparisons
 
 
 def cells_of(table: Any, profiles: Collection[int], statistic: str, week: Week) -> Cells:
-    """Rows of `promised_cells` as arrays; a block is an hour of the week."""
+    """Rows of `promised_cells` as the week's cells and those of the week before, hour by hour."""
     ours = np.isin(table["profile"].to_numpy(), list(profiles))
     ours &= table["statistic"].to_numpy() == statistic
-    columns = {name: table[name].to_numpy()[ours] for name in ("hour", "applies", "met", "valued")}
-    bins = {
-        name: table[name].fill_null(UNKNOWN_LENGTH).to_numpy()[ours].astype(np.int64)
-        for name in ("prompt_bin", "output_bin")
-    }
-    since = columns["hour"].astype(np.int64) - week.back(1).start_ns // HOUR_NS
-    return Cells(
-        now=since >= HOURS,
-        block=since % HOURS,
-        prompt=bins["prompt_bin"],
-        output=bins["output_bin"],
-        finished=table["finished"].to_numpy()[ours].astype(bool),
-        applies=columns["applies"].astype(np.float64),
-        met=columns["met"].astype(np.float64),
-        valued=columns["valued"].astype(np.float64),
-        log_sum=table["log_sum"].fill_null(0.0).to_numpy()[ours].astype(np.float64),
-    )
+    cells = cells_from(table.filter(ours))
+    since = cells.block - week.back(1).start_ns // HOUR_NS
+    return replace(cells, now=since >= HOURS, block=since % HOURS)

@@ -72,7 +72,7 @@ def gather(
         judged.over(first, week.after)
         hours, work = judged.table("FROM promised_hours"), judged.rows("FROM promised_work")
         judged.over(before.first, week.after, in_force_at_end(week))
-        cells = judged.table("FROM promised_cells")
+        cells = judged.table("FROM promised_cells()")
         judged.over(before.first, week.first)
         places_before = judged.rows("FROM promised_places")
         seen_before = judged.rows("SELECT DISTINCT vantage FROM _kept_latency")

@@ -1,0 +1,59 @@
+"""A run against earlier runs of the same: what they differ by anyway is no regression.
+
+Runs of one benchmark differ by more than their requests do: a warm cache, a neighbour, the
+weather of a cluster. Three runs or more tell by how much, as the part of their differences that
+their own requests do not explain (DerSimonian and Laird, Controlled Clinical Trials 7 (1986) 177).
+Fewer tell too little, and are taken to differ by a tenth, as benchmarks of serving often do.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tokengap.weekly.cells import Cells, joined
+from tokengap.weekly.compare import Spread, compare, kept_difference, value_difference
+from tokengap.weekly.matched import Matched
+from tokengap.weekly.model import Change
+
+ENOUGH_RUNS: Final = 3
+ASSUMED_VALUE: Final = 0.1
+"""Standard deviation of the logarithm of a statistic between runs, where they are too few."""
+ASSUMED_KEPT: Final = 0.02
+"""Likewise, of the share that keeps a limit."""
+LEAST_CHANGE: Final = 0.01
+"""Of the share that keeps a limit: less does not matter where there is no target."""
+
+
+def against_runs(run: Cells, before: Sequence[Cells], comparisons: int) -> Change:
+    """How the run differs from those before, one or more, beyond what these differ by."""
+    both = joined([*before, run], now=[*(False for _ in before), True])
+    found = _spread(before)
+    more = 1 + 1 / len(before)
+    spread = Spread(found.kept * more, found.value * more, found.freedom)
+    return compare(both, LEAST_CHANGE, comparisons, spread)
+
+
+def _spread(runs: Sequence[Cells]) -> Spread:
+    """Variances between the runs."""
+    freedom = max(len(runs) - 1, 1)
+    if len(runs) < ENOUGH_RUNS:
+        return Spread(ASSUMED_KEPT**2, ASSUMED_VALUE**2, 10**6)
+    apart = [
+        joined(runs, now=[other is one for other in range(len(runs))]) for one in range(len(runs))
+    ]
+    kept, value = (
+        _between([find(cells) for cells in apart]) for find in (kept_difference, value_difference)
+    )
+    return Spread(kept, value, freedom)
+
+
+def _between(apart: Sequence[Matched | None]) -> float:
+    """From each run's difference to the others: what their own requests do not explain."""
+    known = [each for each in apart if each is not None]
+    runs = len(apart)
+    if not known:
+        return 0.0
+    whole = sum(each.difference**2 for each in known) * (runs - 1) / (runs * len(known))
+    own = np.mean([float((each.pushes**2).sum()) for each in known]) * (runs - 1) / runs
+    return max(whole - float(own), 0.0)
