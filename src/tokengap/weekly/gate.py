@@ -1,0 +1,150 @@
+"""What a week's report can fail a job for: four conditions, each on every promise of a service."""
+
+import math
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+from typing import Final
+
+from tokengap.slo.meaning import percent
+from tokengap.units import format_count, format_duration, format_share
+from tokengap.weekly.model import (
+    NOT_COMPARABLE,
+    WORSE,
+    Budget,
+    Burn,
+    Kept,
+    Promise,
+    ServiceWeek,
+    Weekly,
+)
+
+MISS: Final = "miss"
+BURN: Final = "burn"
+REGRESSION: Final = "regression"
+COVERAGE: Final = "coverage"
+CONDITIONS: Final = (MISS, BURN, REGRESSION, COVERAGE)
+LEAST_COVERAGE: Final = 0.9
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether one condition holds in one place."""
+
+    condition: str
+    service: str
+    promise: str | None
+    """None for coverage, which is of a whole service."""
+    holds: bool | None
+    """None: there is nothing to judge."""
+    says: str
+    """Why, in one sentence with its numbers."""
+
+
+def checks(
+    weekly: Weekly,
+    conditions: Collection[str] = CONDITIONS,
+    least_coverage: float = LEAST_COVERAGE,
+) -> Iterator[Check]:
+    """Every one of these conditions, for each promise of each service.
+
+    least_coverage: share of a service's hours that should have requests.
+    """
+    for week in weekly.services:
+        name = week.service.name
+        for promise in week.promises:
+            found = {MISS: _miss(week, promise), BURN: _burn(promise), REGRESSION: _worse(promise)}
+            for condition, (holds, says) in found.items():
+                if condition in conditions:
+                    yield Check(condition, name, promise.name, holds, says)
+        if COVERAGE in conditions:
+            yield Check(COVERAGE, name, None, *_coverage(week, least_coverage))
+
+
+_Judged = tuple[bool | None, str]
+
+
+def _miss(week: ServiceWeek, promise: Promise) -> _Judged:
+    """A promise to everybody that fits none of the requests there were is not kept."""
+    kept, goal = promise.kept, promise.goal
+    if not kept.applies:
+        none = "no request that it applies to"
+        if not week.offered or goal.only:
+            return None, none
+        return True, f"{none}, of {format_count(week.offered)} offered: nothing was judged"
+    wanted = math.ceil(kept.applies * Fraction(goal.target))
+    met = f"{format_count(kept.met)} of {format_count(kept.applies)} requests {_met(promise)}"
+    met += f" ({_rounded_down(kept, promise)})"
+    target = f"its target of {percent(goal.target)}"
+    if promise.is_kept:
+        return False, f"{met}, enough for {target}"
+    unknown = f"; {format_count(kept.unknown)} could not be judged" if kept.unknown else ""
+    return True, f"{met}, {format_count(wanted - kept.met)} too few for {target}{unknown}"
+
+
+def _met(promise: Promise) -> str:
+    limit_ns = promise.goal.limit_ns
+    return "were good" if limit_ns is None else f"met {format_duration(limit_ns)}"
+
+
+def _rounded_down(kept: Kept, promise: Promise) -> str:
+    """Attainment as precise as its target: one below it is not shown as if it reached it."""
+    places = max(3, len(f"{promise.goal.target:f}") - len("0."))
+    share = Decimal(kept.met) / Decimal(kept.applies)
+    return percent(share.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR))
+
+
+def _burn(promise: Promise) -> _Judged:
+    rates = [rule for rule in promise.burn if rule.worst is not None]
+    left = promise.budget.left_share
+    if not rates and left is None:
+        return None, "no request of which a budget could be spent"
+    over = any(rule.hours_over for rule in rates)
+    spent = left is not None and left <= 0
+    says = [_rate(rule) for rule in rates] + ([] if left is None else [_spent(promise.budget)])
+    return over or spent, "; ".join(says)
+
+
+def _rate(rule: Burn) -> str:
+    over = f"over {rule.threshold:g} in {_hours(rule.hours_over)}"
+    return f"at most {rule.worst:.2f} times its budget's pace over {_hours(rule.hours)}, " + (
+        over if rule.hours_over else f"never over {rule.threshold:g}"
+    )
+
+
+def _spent(budget: Budget) -> str:
+    return (
+        f"{format_count(budget.spent)} of {format_count(math.floor(budget.allowed))} misses "
+        f"allowed since {budget.first} are spent"
+    )
+
+
+def _hours(count: int) -> str:
+    return f"{format_count(count)} hour{'s' * (count != 1)}"
+
+
+def _worse(promise: Promise) -> _Judged:
+    change = promise.change
+    return None if change.verdict == NOT_COMPARABLE else change.verdict == WORSE, change.says
+
+
+def _coverage(week: ServiceWeek, least: float) -> _Judged:
+    coverage = week.coverage
+    if coverage.share is None:
+        return True, "no hour is left to judge: all of the week is excluded"
+    if not coverage.hours_seen:
+        return True, f"no request in any of {_hours(coverage.hours_due)}"
+    seen = (
+        f"{format_count(coverage.hours_seen)} of {_hours(coverage.hours_due)} have requests "
+        f"({format_share(coverage.share)})"
+    )
+    if coverage.share >= least:
+        return False, seen
+    holes = [f"; none from {_at(start)} to {_at(end)} UTC" for start, end in coverage.holes[:1]]
+    return True, "".join([seen, f", less than {percent(Decimal(str(least)))}", *holes])
+
+
+def _at(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"
