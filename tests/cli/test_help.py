@@ -13,11 +13,12 @@ from tests.cli.running import tokengap
 from tokengap.cli import COMMANDS
 from tokengap.cli.handoff import SUBCOMMANDS as HANDOFF
 from tokengap.cli.replay import SUBCOMMANDS as REPLAY
+from tokengap.cli.report import SUBCOMMANDS as REPORT
 from tokengap.cli.slo import SUBCOMMANDS as SLO
 from tokengap.cli.store import SUBCOMMANDS as STORE
 
 GOLDEN = Path(__file__).parent / "golden"
-GROUPS = {"store": STORE, "handoff": HANDOFF, "replay": REPLAY, "slo": SLO}
+GROUPS = {"store": STORE, "handoff": HANDOFF, "replay": REPLAY, "report": REPORT, "slo": SLO}
 HELPED = (
     "tokengap",
     *COMMANDS,

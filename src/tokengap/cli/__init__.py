@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "store": "Care for a store: show, compact, verify, prune.",
     "handoff": "Work out whether a KV cache fits through a link inside the promises.",
     "replay": "Replay a log on other pools of the same resources.",
+    "report": "Report a week of a store: promises kept, budgets left, what changed.",
     "slo": "Check what services promise, and exchange it as OpenSLO.",
     "query": "Run one query of the library over logs or stores.",
     "sql": "Print the query library for any DuckDB shell.",

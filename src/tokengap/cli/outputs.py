@@ -89,9 +89,14 @@ def _given(outputs: Outputs, names: Mapping[str, str]) -> dict[str, Path]:
     return {name: path for name, path in paths.items() if path is not None}
 
 
-def check_outputs(outputs: Outputs, *, as_json: bool) -> None:
-    """UsageError, before any work is done, if something could not be written."""
-    check_files(outputs.files, as_json=as_json, force=outputs.force)
+def check_outputs(
+    outputs: Outputs, *, as_json: bool, more: Mapping[str, Path] | None = None
+) -> None:
+    """UsageError, before any work is done, if something could not be written.
+
+    more: files that only this command writes, by option.
+    """
+    check_files({**outputs.files, **(more or {})}, as_json=as_json, force=outputs.force)
     for path in outputs.folders.values():
         _check_folder(path, force=outputs.force)
 
