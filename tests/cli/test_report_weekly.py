@@ -1,72 +1,26 @@
 """`tokengap report weekly`: what it asks for, what it writes, and what fails a job."""
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.cli.running import Ran, tokengap
-from tests.report.weekly.gate_example import example, kept, promise, service, weekly
+from tests.cli.weekly_stand_in import Asked, stand_in
+from tests.report.weekly.gate_example import kept, promise, service, weekly
 from tests.slo.given import FULL
 from tests.store.kept import Kept
-from tokengap.library import Catalogue
-from tokengap.report.banner import Banner
-from tokengap.report.whole import Report
-from tokengap.slo.model import SloFile
-from tokengap.store.tables import Store
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.gate import CONDITIONS
-from tokengap.weekly.model import Weekly
 
 Run = Callable[..., Ran]
 
 
-class Asked:
-    """Stands in for the queries: keeps what was asked for, and gives a week made by hand."""
-
-    def __init__(self) -> None:
-        self.found: Weekly = example()
-        self.week: Week | None = None
-        self.version: int | None = None
-
-    def __call__(
-        self,
-        store: Store,
-        slo_file: SloFile,
-        week: Week,
-        catalogue: Catalogue,
-        scratch: Path,
-        *,
-        version: int | None,
-    ) -> Weekly:
-        assert store.live_parts()
-        assert [each.name for each in slo_file.services] == ["chat", "batch"]
-        assert "request_latency" in catalogue.public
-        assert scratch.is_dir()
-        self.week, self.version = week, version
-        return self.found
-
-
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    def stands_in(name: str, **names: Any) -> None:
-        module = ModuleType(name)
-        vars(module).update(names)
-        monkeypatch.setitem(sys.modules, name, module)
-
-    report = Report("weekly", "chat, batch", "2026-W48", Banner("kept", "Kept.", [], []), [])
-    asked = Asked()
-    stands_in("tokengap.findings.weekly", weekly=asked)
-    stands_in("tokengap.report.weekly.whole", compose=lambda _: report)
-    stands_in("tokengap.report.weekly.contract", contract_text=lambda _: "{}\n")
-    stands_in("tokengap.report.weekly.summary", summary=lambda _: "One paragraph.\n")
-    stands_in("tokengap.report.weekly.text", weekly_text=lambda _: "Text.\n")
-    return asked
+    return stand_in(monkeypatch)
 
 
 @pytest.fixture

@@ -126,4 +126,4 @@ def _print(found: Any, *, as_json: bool, summary: bool) -> None:
         from tokengap.report.weekly.summary import summary as text_of  # type: ignore[import-not-found,unused-ignore]
     else:
         from tokengap.report.weekly.text import weekly_text as text_of  # type: ignore[import-not-found,unused-ignore]
-    click.echo(text_of(found), nl=False)
+    click.echo(text_of(found).removesuffix("\n"))
