@@ -90,7 +90,10 @@ def test_tests_can_go_to_standard_output(run: Run) -> None:
     [
         ("miss", "failed: miss of chat worst_gap: 980 of 1\u202f000 requests met 400 ms"),
         ("burn", "failed: burn of chat ttft: at most 20.00 times"),
-        ("regression", "failed: regression of chat worst_gap: 2.0 points fewer"),
+        (
+            "regression",
+            "failed: regression of chat worst_gap: kept by 2 points less at equal mix (share",
+        ),
         ("coverage", "failed: coverage of chat: 140 of 168 hours have requests"),
     ],
 )

@@ -24,6 +24,7 @@ from tokengap.weekly.model import (
     Change,
     Coverage,
     ServiceWeek,
+    ValueChange,
 )
 
 
@@ -109,8 +110,8 @@ def test_a_burn_says_every_rule_and_the_budget() -> None:
     check = of(BURN, burn=[burn(1, 14.4, 20.04, 1), burn(72, 1, 0.5)])
     assert check.holds is True
     assert says(check) == (
-        "at most 20.04 times its budget's pace over 1 hour, over 14.4 in 1 hour; "
-        "at most 0.50 times its budget's pace over 72 hours, never over 1; "
+        "at most 20.04 times its budget's pace over 1 hour, in 1 hour over 14.4 beyond chance; "
+        "at most 0.50 times its budget's pace over 72 hours, never over 1 beyond chance; "
         "20 of 40 misses allowed since 2026-11-02 are spent"
     )
     assert of(BURN, burn=[burn(1, 14.4, 20.04)]).holds is False
@@ -142,8 +143,16 @@ def test_without_requests_there_is_no_burn() -> None:
     [(WORSE, True), (BETTER, False), (CANNOT_TELL, False), (NOT_COMPARABLE, None)],
 )
 def test_only_worse_is_a_regression(verdict: str, holds: bool | None) -> None:
-    check = of(REGRESSION, change=Change(verdict, "Because."))
-    assert (check.holds, check.says) == (holds, "Because.")
+    check = of(REGRESSION, change=Change(verdict, "because"))
+    assert (check.holds, check.says) == (holds, "because")
+
+
+def test_a_change_has_its_interval() -> None:
+    value = ValueChange(1.02, 1.1, 1.05, 1.152)
+    change = Change(WORSE, "kept less", -0.01, -0.0213, -0.03, -0.0121, value=value)
+    assert of(REGRESSION, change=change).says == (
+        "kept less (share kept -2.1 points, -3 to -1.2; values times 1.100, 1.050 to 1.152)"
+    )
 
 
 def covering(coverage: Coverage, **options: Any) -> Check:

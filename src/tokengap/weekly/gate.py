@@ -15,6 +15,7 @@ from tokengap.weekly.model import (
     WORSE,
     Budget,
     Burn,
+    Change,
     Kept,
     Promise,
     ServiceWeek,
@@ -108,9 +109,11 @@ def _burn(promise: Promise) -> _Judged:
 
 
 def _rate(rule: Burn) -> str:
-    over = f"over {rule.threshold:g} in {_hours(rule.hours_over)}"
-    return f"at most {rule.worst:.2f} times its budget's pace over {_hours(rule.hours)}, " + (
-        over if rule.hours_over else f"never over {rule.threshold:g}"
+    """One miss in a quiet hour is a high rate, and nothing beyond chance."""
+    when = f"in {_hours(rule.hours_over)}" if rule.hours_over else "never"
+    return (
+        f"at most {rule.worst:.2f} times its budget's pace over {_hours(rule.hours)}, "
+        f"{when} over {rule.threshold:g} beyond chance"
     )
 
 
@@ -127,7 +130,18 @@ def _hours(count: int) -> str:
 
 def _worse(promise: Promise) -> _Judged:
     change = promise.change
-    return None if change.verdict == NOT_COMPARABLE else change.verdict == WORSE, change.says
+    holds = None if change.verdict == NOT_COMPARABLE else change.verdict == WORSE
+    numbers = "; ".join(_differences(change))
+    return holds, f"{change.says} ({numbers})" if numbers else change.says
+
+
+def _differences(change: Change) -> Iterator[str]:
+    value = change.value
+    if change.matched is not None and change.low is not None and change.high is not None:
+        low, high = (f"{side * 100:+.2g}" for side in (change.low, change.high))
+        yield f"share kept {change.matched * 100:+.2g} points, {low} to {high}"
+    if value and value.matched and value.low and value.high:
+        yield f"values times {value.matched:.3f}, {value.low:.3f} to {value.high:.3f}"
 
 
 def _coverage(week: ServiceWeek, least: float) -> _Judged:

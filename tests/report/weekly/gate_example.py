@@ -63,7 +63,7 @@ def promise(
         "kept": kept(995, 5),
         "budget": budget(40, 20, 5),
         "burn": [burn(1, 14.4, 2.5), burn(6, 6, 1.25), burn(72, 1, 0.5)],
-        "change": Change(CANNOT_TELL, "0.1 points less, -0.5 to 0.3: no telling."),
+        "change": Change(CANNOT_TELL, "no more than chance at equal mix"),
     }
     return Promise(goal, None, history=[], **(usual | more))
 
@@ -100,9 +100,9 @@ def weekly(*services: ServiceWeek) -> Weekly:
 
 def example() -> Weekly:
     """`chat` breaks each condition once, `batch` keeps all and has one that cannot be judged."""
-    worse = Change(WORSE, "2.0 points fewer keep it at equal lengths, 1.1 to 2.9.", -0.02)
-    better = Change(BETTER, "1.0 points more keep it.", 0.01)
-    other = Change(NOT_COMPARABLE, "Times were stamped at the gateway until 2026-11-22.")
+    worse = Change(WORSE, "kept by 2 points less at equal mix", -0.01, -0.02, -0.029, -0.011)
+    better = Change(BETTER, "kept by 1 point more at equal mix", 0.01)
+    other = Change(NOT_COMPARABLE, "until 2026-11-22, times were stamped at the gateway")
     chat = [
         promise(kept=kept(980, 15, 5), change=worse),
         promise("ttft", 10**9, burn=[burn(1, 14.4, 20.0, 3)], change=better),
