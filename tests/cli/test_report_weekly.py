@@ -39,12 +39,12 @@ def test_the_last_week_that_is_over_is_reported(run: Run, asked: Asked) -> None:
     assert run() == Ran(0, "Text.\n", "")
     after = datetime.now(UTC).date()
     assert asked.week in {Week.of(day).back(1) for day in (before, after)}
-    assert asked.version is None
+    assert asked.version == 1
 
 
 def test_a_week_and_a_version_of_the_store_can_be_named(run: Run, asked: Asked) -> None:
-    assert run("--week", "2026-W48", "--store-version", "3").code == 0
-    assert (asked.week, asked.version) == (Week(date(2026, 11, 23)), 3)
+    assert run("--week", "2026-W48", "--store-version", "0").code == 0
+    assert (asked.week, asked.version) == (Week(date(2026, 11, 23)), 0)
 
 
 @pytest.mark.parametrize(
@@ -155,5 +155,6 @@ def test_a_gate_that_nothing_trips_names_the_week(run: Run) -> None:
 
 
 def test_a_folder_that_is_no_store_is_said(run: Run, tmp_path: Path) -> None:
+    assert run("--store-version", "7").code == 3
     ran = run("--store", str(tmp_path))
     assert (ran.code, "`tokengap ingest` makes one" in ran.err) == (3, True)

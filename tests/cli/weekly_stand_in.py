@@ -32,14 +32,12 @@ class Asked:
         week: Week,
         catalogue: Catalogue,
         scratch: Path,
-        *,
-        version: int | None,
     ) -> Weekly:
-        assert store.live_parts()
+        assert store.version is not None
         assert slo_file.services
         assert "request_latency" in catalogue.public
         assert scratch.is_dir()
-        self.week, self.version = week, version
+        self.week, self.version = week, store.version
         return self.found
 
 

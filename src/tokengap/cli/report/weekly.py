@@ -74,12 +74,11 @@ def weekly(
     _require_promises(gate.fail_on, promised, asked, slo)
     with tempfile.TemporaryDirectory(prefix="tokengap-") as scratch:
         found = reported(
-            open_store(store_path),
+            open_store(store_path, store_version),
             promised,
             asked,
             read_catalogue(query_dirs),
             Path(scratch),
-            version=store_version,
         )
     if outputs.asked:
         from tokengap.report.weekly.whole import compose  # type: ignore[import-not-found,unused-ignore]
