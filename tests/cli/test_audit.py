@@ -47,6 +47,7 @@ def test_json_has_the_keys_of_the_contract_in_order() -> None:
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
         "quality", "handoffs", "handoff_stages", "vantages", "causes", "binding",
+        "baseline",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["boundary"] == {"vantage": "client", "origin": "sent", "handoff": "stream"}

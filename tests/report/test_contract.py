@@ -18,6 +18,7 @@ def test_the_contract_has_these_fields_in_this_order(report: Record) -> None:
         "schema", "tokengap", "traces", "boundary", "window", "counts", "percentiles",
         "objectives", "good", "attainment", "low", "high", "goodput_per_s", "hidden_stalls",
         "quality", "handoffs", "handoff_stages", "vantages", "causes", "binding",
+        "baseline",
     ]  # fmt: skip
     assert report["schema"] == "tokengap.audit/1"
     assert report["traces"] == ["log"]

@@ -10,16 +10,18 @@ import click
 from tokengap.cli.options import PATHS, declaring, judging, mounting, reading, remark
 from tokengap.cli.outputs import Outputs, check_outputs, write_outputs, writing
 from tokengap.cli.serving import serving
+from tokengap.cli.stored import Stored, storing
 from tokengap.errors import EXIT_CONDITION
 
 PLAIN_WIDTH = 120
-CONDITIONS = ("never", "hidden-stall", "miss", "unknown")
+CONDITIONS = ("never", "hidden-stall", "miss", "unknown", "regression")
 
 
 @click.command()
 @PATHS
 @judging
 @serving
+@storing
 @declaring
 @reading
 @mounting
@@ -37,6 +39,7 @@ def audit(
     limits: Sequence[str],
     slo: Path | None,
     judged: Any,
+    stored: Stored,
     as_json: bool,
     all_stalls: bool,
     fail_on: Sequence[str],
@@ -54,10 +57,13 @@ def audit(
 
     check_outputs(outputs, as_json=as_json)
     asked = objectives(limits, slo, judged)
-    _require_limits(fail_on, {objective.statistic for objective in asked})
+    statistics = {objective.statistic for objective in asked}
+    _require_limits(fail_on, statistics)
+    stored.check(statistics, fail_on)
     with opened(paths, read_catalogue(query_dirs).storing(SHARED), remark, **options) as inputs:
-        found = judge(inputs.con, asked)
+        found = stored.compared(inputs.con, judge(inputs.con, asked))
         write_outputs(outputs, inputs.con, found)
+        stored.save(inputs.con, found, fail_on)
     if not outputs.takes_stdout:
         print_audit(found, as_json=as_json, all_stalls=all_stalls)
     if _holds(found, fail_on):
@@ -100,6 +106,7 @@ def _holds(found: Any, fail_on: Sequence[str]) -> bool:
             "hidden-stall": bool(found.hidden),
             "miss": missed or unknown,
             "unknown": unknown,
+            "regression": found.against is not None and found.against.got_worse,
         }[condition]
         for condition in fail_on
     )

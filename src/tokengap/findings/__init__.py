@@ -3,13 +3,14 @@
 from typing import Final
 
 from tokengap.findings.audit import Audit, audit
+from tokengap.findings.got_worse import got_worse
 from tokengap.findings.handoff_place import handoff_place
 from tokengap.findings.hidden_stalls import hidden_stalls
 from tokengap.findings.inexact import inexact
 from tokengap.findings.interface import Finding, Rule
 from tokengap.findings.quality import quality
 
-RULES: Final[tuple[Rule, ...]] = (hidden_stalls, handoff_place, inexact, quality)
+RULES: Final[tuple[Rule, ...]] = (hidden_stalls, got_worse, handoff_place, inexact, quality)
 
 __all__ = ["RULES", "Audit", "Finding", "Rule", "audit", "findings"]
 

@@ -9,6 +9,7 @@ import duckdb
 from tokengap.library import keep
 from tokengap.slo import Objective, sql_parameter
 from tokengap.store.sql import literal
+from tokengap.weekly.against import Against
 
 RATIOS_SHOWN: Final = 10
 
@@ -45,6 +46,8 @@ class Audit:
     quality: list[Row]
     judged_handoff: str
     """Boundary that a limit on the handoff gap is about."""
+    against: Against | None = None
+    """What changed since earlier runs, where these are given."""
 
     @property
     def judged(self) -> list[Row]:

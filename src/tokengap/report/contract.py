@@ -5,11 +5,14 @@ null if unbounded. Fields are only added within a version.
 """
 
 import json
+from dataclasses import asdict
 from typing import Any, Final
 
 from tokengap import __version__
 from tokengap.findings import Audit
 from tokengap.findings.audit import Row
+from tokengap.weekly.against import Against
+from tokengap.weekly.model import Change
 
 SCHEMA: Final = "tokengap.audit/1"
 _STATISTICS: Final = ("ttft", "ttft_from_planned", "tpot", "worst_gap", "handoff_gap", "e2e")
@@ -48,6 +51,7 @@ def contract(audit: Audit) -> dict[str, Any]:
         "vantages": audit.views,
         "causes": [_cause(row) for row in audit.causes],
         "binding": audit.binding,
+        "baseline": None if audit.against is None else _baseline(audit.against),
     }
 
 
@@ -59,6 +63,18 @@ def _boundary(audit: Audit) -> Row:
         "origin": origins[0] if len(origins) == 1 else None,
         "handoff": audit.judged_handoff,
     }
+
+
+def _baseline(against: Against) -> Row:
+    changes = against.changes.items()
+    objectives = [{"name": name, "change": _change(change)} for name, change in changes]
+    return {"file": against.file, "runs": against.runs, "objectives": objectives}
+
+
+def _change(change: Change) -> Row:
+    """As in `tokengap.weekly/1`."""
+    found = asdict(change)
+    return found | {"value_ratio": found.pop("value")}
 
 
 def _handoff(row: Row) -> Row:

@@ -1,6 +1,6 @@
 """An audit on a terminal: verdict first, then the numbers it rests on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokengap.findings import Audit, Finding, findings
+from tokengap.report.sections.against import AGAINST_COLUMNS, against_rows
 from tokengap.report.sections.causes import CAUSE_COLUMNS, cause_rows
 from tokengap.report.sections.handoff import BOUNDARY_COLUMNS, boundary_rows
 from tokengap.report.sections.handoff_stages import STAGE_COLUMNS, stage_rows
@@ -34,10 +35,12 @@ from tokengap.units import format_count, format_duration
 
 _WORDS: Final = (
     "", "request", "worst gap falls", "set by", "boundary", "from where to where", "not exact",
-    "seen at", "requests", "stage", "cause", "how known", "why",
+    "seen at", "requests", "stage", "cause", "how known", "why", "objective", "verdict", "because",
 )  # fmt: skip
 STALLS_SHOWN: Final = 50
 TRACES_SHOWN: Final = 4
+_FIRST: Final = ("hidden_stalls", "got_worse")
+"""Rules whose findings are the verdict."""
 _LEVELS: Final = {"stall": ("●", "bold red"), "unknown": ("?", "yellow"), "note": ("·", "dim")}
 
 
@@ -45,9 +48,10 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
     """Write the audit; `all_stalls` lists every hidden stall, however many there are."""
     said = findings(audit)
     console.print(_title(audit), soft_wrap=True)
-    _print_findings(console, [f for f in said if f.rule == "hidden_stalls"])
+    _print_findings(console, [f for f in said if f.rule in _FIRST])
     if audit.per_objective:
         console.print(_objectives(audit))
+    _print_rows(console, "against the baseline", AGAINST_COLUMNS, against_rows(audit))
     console.print(_percentiles(audit))
     if audit.hidden or audit.possible:
         _print_stalls(console, audit, all_stalls=all_stalls)
@@ -55,7 +59,7 @@ def print_audit(audit: Audit, console: Console, *, all_stalls: bool = False) -> 
         console.print(_ratios(audit))
         console.print(f"no limits given; try {TRY_LIMITS}", soft_wrap=True)
     _print_places(console, audit)
-    _print_findings(console, [f for f in said if f.rule != "hidden_stalls"])
+    _print_findings(console, [f for f in said if f.rule not in _FIRST])
 
 
 def _print_places(console: Console, audit: Audit) -> None:
@@ -65,11 +69,18 @@ def _print_places(console: Console, audit: Audit) -> None:
         ("what the handoff is made of", STAGE_COLUMNS, stage_rows(audit)),
         ("what each vantage sees, medians", VIEW_COLUMNS, view_rows(audit)),
     ):
-        if found:
-            table = _table(f"\n{title}", *columns)
-            for row in found:
-                table.add_row(*row)
-            console.print(table)
+        _print_rows(console, title, columns, found)
+
+
+def _print_rows(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """A table, unless it has no rows."""
+    if rows:
+        table = _table(f"\n{title}", *columns)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
 
 
 def _title(audit: Audit) -> Text:

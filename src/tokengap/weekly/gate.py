@@ -56,7 +56,11 @@ def checks(
     for week in weekly.services:
         name = week.service.name
         for promise in week.promises:
-            found = {MISS: _miss(week, promise), BURN: _burn(promise), REGRESSION: _worse(promise)}
+            found = {
+                MISS: _miss(week, promise),
+                BURN: _burn(promise),
+                REGRESSION: worsened(promise.change),
+            }
             for condition, (holds, says) in found.items():
                 if condition in conditions:
                     yield Check(condition, name, promise.name, holds, says)
@@ -128,8 +132,8 @@ def _hours(count: int) -> str:
     return f"{format_count(count)} hour{'s' * (count != 1)}"
 
 
-def _worse(promise: Promise) -> _Judged:
-    change = promise.change
+def worsened(change: Change) -> tuple[bool | None, str]:
+    """Whether a change is for the worse, None if nothing can be compared; and why."""
     holds = None if change.verdict == NOT_COMPARABLE else change.verdict == WORSE
     numbers = "; ".join(_differences(change))
     return holds, f"{change.says} ({numbers})" if numbers else change.says

@@ -8,6 +8,7 @@ then have it.
 from typing import Final
 
 from tokengap.report.section import Build, Section, Subject
+from tokengap.report.sections.against import against
 from tokengap.report.sections.average_against_worst import average_against_worst
 from tokengap.report.sections.causes import causes
 from tokengap.report.sections.data_quality import data_quality
@@ -27,6 +28,7 @@ from tokengap.report.sections.worst_gap_places import worst_gap_places
 
 SECTIONS: Final[tuple[Build, ...]] = (
     objectives,
+    against,
     average_against_worst,
     request_timelines,
     causes,

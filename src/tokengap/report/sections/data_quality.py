@@ -6,7 +6,7 @@ from tokengap.findings import findings
 from tokengap.report.section import Section, Subject
 from tokengap.units import format_count
 
-_OWN_PLACE: Final = ("hidden_stalls", "handoff_place")
+_OWN_PLACE: Final = ("hidden_stalls", "got_worse", "handoff_place")
 """Rules with a section of their own."""
 
 
