@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
@@ -16,7 +16,6 @@ from tokengap.weekly.model import (
     Budget,
     Burn,
     Change,
-    Kept,
     Promise,
     ServiceWeek,
     Weekly,
@@ -81,7 +80,6 @@ def _miss(week: ServiceWeek, promise: Promise) -> _Judged:
         return True, f"{none}, of {format_count(week.offered)} offered: nothing was judged"
     wanted = math.ceil(kept.applies * Fraction(goal.target))
     met = f"{format_count(kept.met)} of {format_count(kept.applies)} requests {_met(promise)}"
-    met += f" ({_rounded_down(kept, promise)})"
     target = f"its target of {percent(goal.target)}"
     if promise.is_kept:
         return False, f"{met}, enough for {target}"
@@ -94,22 +92,18 @@ def _met(promise: Promise) -> str:
     return "were good" if limit_ns is None else f"met {format_duration(limit_ns)}"
 
 
-def _rounded_down(kept: Kept, promise: Promise) -> str:
-    """Attainment as precise as its target: one below it is not shown as if it reached it."""
-    places = max(3, len(f"{promise.goal.target:f}") - len("0."))
-    share = Decimal(kept.met) / Decimal(kept.applies)
-    return percent(share.quantize(Decimal(1).scaleb(-places), ROUND_FLOOR))
-
-
 def _burn(promise: Promise) -> _Judged:
     rates = [rule for rule in promise.burn if rule.worst is not None]
     left = promise.budget.left_share
     if not rates and left is None:
         return None, "no request of which a budget could be spent"
-    over = any(rule.hours_over for rule in rates)
+    over = [rule for rule in rates if rule.hours_over]
     spent = left is not None and left <= 0
-    says = [_rate(rule) for rule in rates] + ([] if left is None else [_spent(promise.budget)])
-    return over or spent, "; ".join(says)
+    holds = spent or bool(over)
+    says = [_rate(rule) for rule in (over if holds else rates)]
+    if spent or not (holds or left is None):
+        says.append(_spent(promise.budget))
+    return holds, "; ".join(says)
 
 
 def _rate(rule: Burn) -> str:
@@ -123,8 +117,8 @@ def _rate(rule: Burn) -> str:
 
 def _spent(budget: Budget) -> str:
     return (
-        f"{format_count(budget.spent)} of {format_count(math.floor(budget.allowed))} misses "
-        f"allowed since {budget.first} are spent"
+        f"{format_count(budget.spent)} misses since {budget.first}, where "
+        f"{format_count(math.floor(budget.allowed))} were allowed"
     )
 
 
