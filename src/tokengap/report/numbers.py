@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from tokengap.units import format_bytes, format_count
+
+_DIGITS: Final = 12
 
 
 def both(size_bytes: Fraction) -> str:
@@ -17,6 +19,15 @@ def number(value: Fraction | int | None) -> Any:
     if value is None:
         return None
     return int(value) if Fraction(value).denominator == 1 else float(value)
+
+
+def rounded(value: Any) -> Any:
+    """JSON values with twelve digits: the order in which sums are added up shows in later ones."""
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> str:

@@ -14,9 +14,9 @@ from tokengap.baseline.lines import Line
 from tokengap.baseline.service import PREFILL_TERMS, STEP_TERMS
 from tokengap.findings.audit import Row
 from tokengap.findings.baseline import Baseline
+from tokengap.report.numbers import rounded
 
 SCHEMA: Final = "tokengap.baseline/1"
-_DIGITS: Final = 12
 _UNITS: Final = {
     "prefill": ("ns", "ns/token", "ns/token^2"),
     "step": ("ns", "ns/token", "ns/request"),
@@ -25,15 +25,7 @@ _UNITS: Final = {
 
 def contract_text(found: Baseline) -> str:
     """The object as strict JSON."""
-    return json.dumps(_rounded(contract(found)), indent=1, allow_nan=False) + "\n"
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+    return json.dumps(rounded(contract(found)), indent=1, allow_nan=False) + "\n"
 
 
 def contract(found: Baseline) -> dict[str, Any]:
