@@ -23,7 +23,7 @@ _PLAIN: Final = re.compile(
     r"[^\W\d_]+(?:[-'\u2019/][^\W\d_]+)*"  # words
     r"|[-+<>≤≥±]?\d+(?:[\s.,]\d+)*"  # numbers
     r"|[^\W_]{1,4}"  # p50, r12; longer ones may be read as the digest of a commit
-    r"|[-\u2013·≤≥=+/%]*"
+    r"|[-\u2013·≤≥=+/%●◆○]*"
 )
 _TOUCHING: Final = re.compile(r"(?<=[^`])` `(?=[^`])")
 """Between two code spans that read better as one."""
@@ -74,10 +74,11 @@ def _banner(report: Report) -> Iterator[str]:
     verdict = report.banner
     yield f"**{text(verdict.says)}**"
     yield from map(text, verdict.more)
-    yield _items(
-        f"{text(tile.title)}: **{text(', '.join(tile.values))}**" + _beside(tile.notes)
-        for tile in verdict.tiles
-    )
+    if verdict.tiles:
+        yield _items(
+            f"{text(tile.title)}: **{text(', '.join(tile.values))}**" + _beside(tile.notes)
+            for tile in verdict.tiles
+        )
 
 
 def _beside(notes: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ def page(report: Report) -> str:
         script=Markup(script),  # noqa: S704 (our own)
         script_source=_source(script),
         undrawn=undrawn,
-        generated=f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
+        stamp=report.stamp or f"generated {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC",
     )
 
 

@@ -48,11 +48,17 @@ class Subject:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under named columns; `words` names the columns that hold no numbers."""
+    """Rows of text under named columns; `words` names the columns that hold no numbers.
+
+    tones: a word for each row that says how it looks: missed, kept or open. tight: every cell is
+    short enough to stand in one line.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: Collection[str]
+    tones: Sequence[str] = ()
+    tight: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Report:
 
     kind: what was done, such as audit. title: what it was done to, such as the names of traces.
     scope: what the numbers are about: of an audit streams, vantage, origin, window and dates.
+    stamp: what the foot of the page says instead of when it was made, for one that can be remade.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class Report:
     scope: str
     banner: Banner
     sections: Sequence[Section]
+    stamp: str | None = None
 
 
 def compose(con: duckdb.DuckDBPyConnection, audit: Audit) -> Report:
