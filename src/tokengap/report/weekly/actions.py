@@ -1,0 +1,167 @@
+"""What needs doing, derived from the numbers alone: most urgent first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tokengap.findings import Finding
+from tokengap.report.weekly.promised import Promised, promised
+from tokengap.report.weekly.words import (
+    counted,
+    exact_share,
+    fired,
+    kept_share,
+    listed,
+    log_text,
+    moment,
+    points,
+    points_span,
+    span_hours,
+    times,
+    window_name,
+)
+from tokengap.report.words import plain
+from tokengap.units import format_count, format_share
+from tokengap.weekly.model import WORSE, Contributor, Coverage, ServiceWeek, Weekly
+
+SOON_DAYS: Final = 14
+"""A budget that this week's rate exhausts sooner is worth a line."""
+_STANDS_OUT: Final = 1.25  # a value's part in the misses against its part in the requests
+_LEVELS: Final = ("stall", "unknown", "note")
+_BEGIN_WITH: Final = 2
+_LEAST_PART: Final = 0.2  # of the misses
+OF_MISSES: Final = frozenset({"cause", "handoff"})
+"""Dimensions of misses alone: a good request has none."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """Something to do.
+
+    brief: in a few words. finding: in a sentence with its numbers.
+    """
+
+    brief: str
+    finding: Finding
+
+
+def actions(weekly: Weekly) -> list[Action]:
+    """All that needs doing; nothing if so."""
+    found = [*_promises(weekly), *_begin(weekly), *_data(weekly)]
+    return sorted(found, key=lambda action: _LEVELS.index(action.finding.level))
+
+
+def _action(rule: str, level: str, brief: str, says: str, advice: str | None = None) -> Action:
+    return Action(brief, Finding(rule, level, says, advice))
+
+
+def _promises(weekly: Weekly) -> Iterator[Action]:
+    troubled = [(each, facts) for each in promised(weekly) if (facts := list(_facts(each)))]
+    for each, facts in troubled:
+        urgent = any(fact.urgent for fact in facts)
+        says = f"{each.service}, {each.name}: {'; '.join(fact.says for fact in facts)}."
+        brief = f"{each.short} ({', '.join(fact.brief for fact in facts)})"
+        yield _action("promise", "stall" if urgent else "unknown", brief, says)
+
+
+@dataclass(frozen=True)
+class _Fact:
+    brief: str
+    says: str
+    urgent: bool = True
+
+
+def _facts(each: Promised) -> Iterator[_Fact]:
+    promise = each.promise
+    if promise.is_kept is False:
+        kept, target = kept_share(promise.kept, promise.goal.target), promise.goal.target
+        bad = counted(promise.kept.bad, "request")
+        yield _Fact("missed", f"missed, {kept} kept and {exact_share(target)} promised ({bad} bad)")
+    yield from _budget(each)
+    if rules := fired(promise):
+        first = rules[0]
+        over = f"burn over {first.threshold:g} by the {span_hours(first.hours)} rule for "
+        worst = f"at most {first.worst or 0:.3g}, until {moment(first.worst_until)}"
+        yield _Fact("burn", f"{over}{counted(first.hours_over, 'hour')}, {worst}")
+    if promise.change.verdict == WORSE:
+        change = promise.change
+        by = f"{points(change.matched)} points ({points_span(change.low, change.high)})"
+        yield _Fact("worse", f"worse than the week before, {by}")
+
+
+def _budget(each: Promised) -> Iterator[_Fact]:
+    budget, window = each.promise.budget, window_name(each.of.service.window)
+    days, left = budget.exhausted_in_days, budget.left_share
+    if left is not None and left <= 0:
+        yield _Fact("budget spent", f"its budget of {window} is spent {times(1 - left)}")
+    elif days is not None and days <= SOON_DAYS:
+        soon = f"its budget of {window} lasts {days:.1f} more days at this week's rate"
+        yield _Fact(f"budget lasts {days:.0f} days", soon, urgent=False)
+
+
+def _begin(weekly: Weekly) -> Iterator[Action]:
+    """Where misses gather, in services that have something to explain."""
+    for service in weekly.services:
+        troubled = any(p.of is service and list(_facts(p)) for p in promised(weekly))
+        found = top(service) if troubled else []
+        if found:
+            name = plain(service.service.name)
+            says = listed(map(_stands_out, found))
+            brief = f"begin with {listed(f'{c.dimension} {value(c)}' for c in found)} in {name}"
+            yield _action("contributors", "stall", brief, f"In {name}, begin with {says}.")
+
+
+def top(service: ServiceWeek) -> list[Contributor]:
+    """Of each dimension the value with most misses, if it has more than its share of them."""
+    best: dict[str, Contributor] = {}
+    for each in sorted(service.contributors, key=lambda each: -each.bad_share):
+        if each.value is not None and each.value != "unexplained":
+            best.setdefault(each.dimension, each)
+    return [each for each in best.values() if _gathers(each)][:_BEGIN_WITH]
+
+
+def _gathers(each: Contributor) -> bool:
+    """Has a good part of the misses, and more than its part of the requests."""
+    of_misses = each.dimension in OF_MISSES
+    more = of_misses or each.bad_share >= _STANDS_OUT * each.offered_share
+    return each.bad_share >= _LEAST_PART and more
+
+
+def value(each: Contributor) -> str:
+    """The value for a reader."""
+    said = log_text(each.value)
+    return said.replace("_", " ") if each.dimension == "cause" else said
+
+
+def _stands_out(each: Contributor) -> str:
+    of = (
+        ""
+        if each.dimension in OF_MISSES
+        else f" with {format_share(each.offered_share)} of requests"
+    )
+    return f"{each.dimension} {value(each)} ({format_share(each.bad_share)} of misses{of})"
+
+
+def _data(weekly: Weekly) -> Iterator[Action]:
+    for service in weekly.services:
+        name = plain(service.service.name)
+        if missing := _missing(service.coverage):
+            says = (
+                f"{name}: {counted(missing, 'hour')} of {service.coverage.hours_due} without data"
+            )
+            advice = "neither uptime nor downtime; look for logs that were not ingested"
+            yield _action(
+                "coverage", "unknown", f"{missing} h of {name} without data", f"{says}.", advice
+            )
+        if service.late:
+            streams = format_count(sum(late.streams for late in service.late))
+            says = f"{name}: {streams} streams of this week were loaded late."
+            advice = "reports made before that say less; make them again"
+            yield _action("late", "unknown", f"late data of {name}", says, advice)
+    if weekly.unmatched:
+        says = f"{counted(weekly.unmatched, 'request')} belong to no service."
+        yield _action("unmatched", "note", "requests of no service", says, "widen a match rule")
+
+
+def _missing(coverage: Coverage) -> int:
+    return coverage.hours_due - coverage.hours_seen

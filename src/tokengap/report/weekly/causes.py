@@ -1,0 +1,199 @@
+"""Who and what the misses are about: hidden stalls, contributors, the worst requests."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tokengap.findings.audit import Row
+from tokengap.report.section import Key, Section, Table
+from tokengap.report.theme import PLACES, SQUARE, Place
+from tokengap.report.weekly.actions import OF_MISSES, top, value
+from tokengap.report.weekly.chart_contributors import contributors_chart
+from tokengap.report.weekly.words import log_text, moment
+from tokengap.report.words import NAMES, plain
+from tokengap.units import format_count, format_duration, format_share
+from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly, WorstRequest
+
+DRAWN: Final = 14
+"""Bars in the chart; the table holds all."""
+_STALL_COLUMNS: Final = (
+    "service", "hidden stalls", "of completed", "share", "possible", "week before", "share before",
+)  # fmt: skip
+_CONTRIBUTOR_COLUMNS: Final = (
+    "service", "what", "which", "requests", "of all", "bad", "of the misses", "kept",
+)  # fmt: skip
+_WORST_COLUMNS: Final = (
+    "service", "request", "waited", "limits long", "began, UTC", "tenant", "model", "worker",
+    "cause", "prompt tokens", "output tokens", "trace",
+)  # fmt: skip
+_TICK: Final = Place("tick", "var(--ink)", "M-0.25,-1.3H0.25V1.3H-0.25Z")
+
+
+def stalls(weekly: Weekly, scope: str) -> Section:
+    """Requests that are fine on average and stalled."""
+    found = [(of, of.stalls) for of in weekly.services if of.stalls]
+    return Section(
+        "hidden_stalls",
+        "Hidden stalls",
+        f"n {format_count(sum(each.completed for _, each in found))} completed requests"
+        if found
+        else "",
+        scope,
+        table=Table(_STALL_COLUMNS, [_stalls(*each) for each in found], ("service",), tight=True)
+        if found
+        else None,
+        notes=[
+            "Completed requests that met their average TPOT and missed their worst gap; possible "
+            "ones are those of which the log leaves one verdict open."
+            if found
+            else "No service promises both an average TPOT and a worst gap."
+        ],
+    )
+
+
+def _stalls(of: ServiceWeek, found: HiddenStalls) -> list[str]:
+    return [
+        plain(of.service.name),
+        format_count(found.count),
+        format_count(found.completed),
+        _part(found.count, found.completed),
+        format_count(found.possible),
+        "-" if found.before is None else format_count(found.before),
+        _part(found.before, found.completed_before),
+    ]
+
+
+def _part(count: int | None, of: int | None) -> str:
+    return "-" if count is None or not of else format_share(count / of)
+
+
+def contributors(weekly: Weekly, scope: str) -> Section:
+    """Where requests that were not good gather."""
+    told = [(of, each) for of in weekly.services for each in of.contributors]
+    drawn = [_bar(of, each) for of, each in told if each.offered < of.offered]
+    bad = sum(of.whole.bad for of in weekly.services)
+    return Section(
+        "contributors",
+        "Where misses gather",
+        f"n {format_count(bad)} offered requests that were not good",
+        scope,
+        legend=list(_legend(drawn[:DRAWN])),
+        chart=contributors_chart(drawn[:DRAWN]) if drawn else None,
+        data=[_contributor_data(*pair) for pair in told],
+        table=Table(
+            _CONTRIBUTOR_COLUMNS, [_contributor(*p) for p in told], _CONTRIBUTOR_WORDS, tight=True
+        )
+        if told
+        else None,
+        notes=[] if told else ["No request missed."],
+    )
+
+
+_CONTRIBUTOR_WORDS: Final = ("service", "what", "which")
+
+
+def _bar(of: ServiceWeek, each: Contributor) -> Row:
+    return {
+        "name": f"{plain(of.service.name)} · {_what(each)} {value(each)}",
+        "said": f"{format_share(each.bad_share)} of misses",
+        "bad_share": each.bad_share,
+        "offered_share": None if each.dimension in OF_MISSES else each.offered_share,
+        "kind": "gathers" if each in top(of) else "spread",
+    }
+
+
+def _legend(drawn: Sequence[Row]) -> Iterator[Key]:
+    named = {
+        "gathers": Place("gathers", PLACES["hidden"].colour, SQUARE),
+        "spread": Place("spread", PLACES["meets"].colour, SQUARE),
+    }
+    for kind, says in (("gathers", "more misses than its part of requests"), ("spread", "other")):
+        if count := sum(row["kind"] == kind for row in drawn):
+            yield Key(named[kind], says, format_count(count))
+    if any(row["offered_share"] is not None for row in drawn):
+        yield Key(_TICK, "line", "its part of all requests")
+
+
+def _what(each: Contributor) -> str:
+    return each.dimension.removeprefix("slo_")
+
+
+def _contributor(of: ServiceWeek, each: Contributor) -> list[str]:
+    own = each.dimension in OF_MISSES
+    return [
+        plain(of.service.name),
+        _what(each),
+        value(each),
+        "-" if own else format_count(each.offered),
+        "-" if own else format_share(each.offered_share),
+        format_count(each.bad),
+        format_share(each.bad_share),
+        "-" if own else format_share(each.attainment),
+    ]
+
+
+def _contributor_data(of: ServiceWeek, each: Contributor) -> Row:
+    return {
+        "service": of.service.name,
+        "dimension": each.dimension,
+        "value": each.value,
+        "offered": each.offered,
+        "offered_share": each.offered_share,
+        "bad": each.bad,
+        "bad_share": each.bad_share,
+    }
+
+
+def worst(weekly: Weekly, scope: str) -> Section:
+    """The requests that were furthest over a limit, by name."""
+    told = [(of, each) for of in weekly.services for each in of.worst]
+    return Section(
+        "worst_requests",
+        "Worst requests",
+        f"{format_count(len(told))} requests" if told else "",
+        scope,
+        data=[_worst_data(*pair) for pair in told],
+        table=Table(_WORST_COLUMNS, [_worst(*pair) for pair in told], _WORST_WORDS, tight=True)
+        if told
+        else None,
+        notes=[] if told else ["No request is known to be over a limit."],
+    )
+
+
+_WORST_WORDS: Final = (
+    "service", "request", "waited", "tenant", "model", "worker", "cause", "trace",
+)  # fmt: skip
+
+
+def _worst(of: ServiceWeek, each: WorstRequest) -> list[str]:
+    return [
+        plain(of.service.name),
+        log_text(each.request_id),
+        f"{NAMES[each.statistic]} {format_duration(each.value_ns)}",
+        f"{each.ratio:.3g}",
+        moment(each.began),
+        log_text(each.tenant),
+        log_text(each.model),
+        log_text(each.worker),
+        (each.cause or "not worked out").replace("_", " "),
+        *("-" if n is None else format_count(n) for n in (each.prompt_tokens, each.output_tokens)),
+        log_text(each.trace),
+    ]
+
+
+def _worst_data(of: ServiceWeek, each: WorstRequest) -> Row:
+    return {
+        "service": of.service.name,
+        "trace": each.trace,
+        "request_id": each.request_id,
+        "began": each.began and each.began.isoformat(),
+        "statistic": each.statistic,
+        "value_ns": each.value_ns,
+        "limit_ns": each.limit_ns,
+        "missed": list(each.missed),
+        "prompt_tokens": each.prompt_tokens,
+        "output_tokens": each.output_tokens,
+        "tenant": each.tenant,
+        "model": each.model,
+        "worker": each.worker,
+        "cause": each.cause,
+    }
