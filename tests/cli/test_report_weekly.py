@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Final
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,6 +17,8 @@ from tokengap.weekly.calendar import Week
 from tokengap.weekly.gate import CONDITIONS
 
 Run = Callable[..., Ran]
+SAID: Final = "2026-W48: 4 of 5 promises kept"
+"""How the report of the week made by hand begins."""
 
 
 @pytest.fixture
@@ -36,7 +39,8 @@ def run(tmp_path: Path, asked: Asked) -> Run:  # noqa: ARG001 (what the command 
 
 def test_the_last_week_that_is_over_is_reported(run: Run, asked: Asked) -> None:
     before = datetime.now(UTC).date()
-    assert run() == Ran(0, "Text.\n", "")
+    ran = run()
+    assert (ran.code, ran.out.startswith(SAID), ran.err) == (0, True, "")
     after = datetime.now(UTC).date()
     assert asked.week in {Week.of(day).back(1) for day in (before, after)}
     assert asked.version == 1
@@ -47,11 +51,10 @@ def test_a_week_and_a_version_of_the_store_can_be_named(run: Run, asked: Asked) 
     assert (asked.week, asked.version) == (Week(date(2026, 11, 23)), 0)
 
 
-@pytest.mark.parametrize(
-    ("option", "printed"), [("--json", "{}\n"), ("--summary", "One paragraph.\n")]
-)
-def test_it_prints_what_is_asked_for(run: Run, option: str, printed: str) -> None:
-    assert run(option).out == printed
+def test_it_prints_what_is_asked_for(run: Run) -> None:
+    assert run("--json").json()["week"] == "2026-W48"
+    (paragraph,) = run("--summary").out.splitlines()
+    assert paragraph.replace("`", "").startswith(SAID)
 
 
 def test_every_form_is_written(run: Run, tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_every_form_is_written(run: Run, tmp_path: Path) -> None:
         "--openmetrics", str(files["prom"]), "--junit", str(files["xml"]),
         "--charts", str(tmp_path / "charts"), "--csv", str(tmp_path / "tables"),
     )  # fmt: skip
-    assert ran == Ran(0, "Text.\n", "")
+    assert (ran.code, ran.err) == (0, "")
     assert all(path.stat().st_size for path in files.values())
 
 
@@ -102,7 +105,7 @@ def test_a_condition_that_holds_fails_the_job_and_is_said(
 ) -> None:
     assert run().code == 0
     ran = run("--fail-on", condition)
-    assert (ran.code, ran.out, said in ran.err) == (1, "Text.\n", True)
+    assert (ran.code, ran.out.startswith(SAID), said in ran.err) == (1, True, True)
     assert all(f": {condition} of " in line for line in ran.err.splitlines())
     asked.found = weekly(service(promises=[promise()]))
     kept_all = run("--fail-on", condition)

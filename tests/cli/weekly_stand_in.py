@@ -1,16 +1,11 @@
 """A week made by hand in place of the queries, for tests of what surrounds them."""
 
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
 from tests.report.weekly.gate_example import example
 from tokengap.library import Catalogue
-from tokengap.report.banner import Banner
-from tokengap.report.whole import Report
 from tokengap.slo.model import SloFile
 from tokengap.store.tables import Store
 from tokengap.weekly.calendar import Week
@@ -42,18 +37,7 @@ class Asked:
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Put it in place of the queries, and short texts in place of the report."""
-
-    def put(name: str, **names: Any) -> None:
-        module = ModuleType(name)
-        vars(module).update(names)
-        monkeypatch.setitem(sys.modules, name, module)
-
-    report = Report("weekly", "chat, batch", "2026-W48", Banner("kept", "Kept.", [], []), [])
+    """Put it in place of the queries."""
     asked = Asked()
-    put("tokengap.findings.weekly", weekly=asked)
-    put("tokengap.report.weekly.whole", compose=lambda _: report)
-    put("tokengap.report.weekly.contract", contract_text=lambda _: "{}\n")
-    put("tokengap.report.weekly.summary", summary=lambda _: "One paragraph.")
-    put("tokengap.report.weekly.text", weekly_text=lambda _: "Text.\n")
+    monkeypatch.setattr("tokengap.findings.weekly.weekly", asked)
     return asked

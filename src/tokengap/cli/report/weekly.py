@@ -43,7 +43,7 @@ from tokengap.weekly.gate import COVERAGE
 @gating
 @mounting
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (tokengap.weekly/1).")
-@click.option("--summary", is_flag=True, help="Print one paragraph for a chat.")
+@click.option("--summary", is_flag=True, help="Print one paragraph for a chat, as Markdown.")
 @reporting
 def weekly(
     store_path: str,
@@ -64,7 +64,7 @@ def weekly(
     """
     import tempfile
 
-    from tokengap.findings.weekly import weekly as reported  # type: ignore[import-not-found,unused-ignore]
+    from tokengap.findings.weekly import weekly as reported
     from tokengap.library import read_catalogue
     from tokengap.slo.services import read_services
     from tokengap.store.tables import open_store
@@ -81,7 +81,7 @@ def weekly(
             Path(scratch),
         )
     if outputs.asked:
-        from tokengap.report.weekly.whole import compose  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.report.weekly.whole import compose
 
         write_report(outputs, compose(found))
     gate.write(found)
@@ -120,9 +120,9 @@ def _require_promises(fail_on: Sequence[str], promised: Any, week: Week, slo: Pa
 
 def _print(found: Any, *, as_json: bool, summary: bool) -> None:
     if as_json:
-        from tokengap.report.weekly.contract import contract_text as text_of  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.report.weekly.contract import contract_text as text_of
     elif summary:
-        from tokengap.report.weekly.summary import summary as text_of  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.report.weekly.summary import summary as text_of
     else:
-        from tokengap.report.weekly.text import weekly_text as text_of  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.report.weekly.text import weekly_text as text_of
     click.echo(text_of(found).removesuffix("\n"))
