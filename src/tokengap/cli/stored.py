@@ -50,7 +50,7 @@ class Stored:
         """The audit, with what changed since the runs of the file."""
         if self.baseline is None:
             return found
-        from tokengap.findings.regression import against  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.findings.regression import against
 
         return replace(found, against=against(con, found.objectives, self.baseline))
 
@@ -61,7 +61,7 @@ class Stored:
         if "regression" in fail_on and found.against.got_worse:
             remark(f"{self.save_baseline}: this run got worse, and is not added")
             return
-        from tokengap.findings.regression import add_run  # type: ignore[import-not-found,unused-ignore]
+        from tokengap.findings.regression import add_run
 
         runs = add_run(con, found.objectives, self.save_baseline)
         remark(f"{self.save_baseline}: {runs} run{'s' * (runs > 1)}")

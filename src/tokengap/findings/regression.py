@@ -78,7 +78,7 @@ def add_run(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective], pat
     runs = [*(_read(path) if path.exists() else []), _run(con, objectives)]
     beside = path.with_name(f".{path.name}.new")
     try:
-        beside.write_bytes(msgspec.json.encode(_File(SCHEMA, runs)) + b"\\n")
+        beside.write_bytes(msgspec.json.encode(_File(SCHEMA, runs)) + b"\n")
         beside.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
@@ -167,7 +167,7 @@ def _block_ns(con: duckdb.DuckDBPyConnection) -> int:
 
 def _columns(cells: Cells) -> dict[str, list[float]]:
     return {
-        field.name: getattr(cells, field.name).tolist()
+        field.name: (getattr(cells, field.name) + 0).tolist()  # flags as 0 and 1
         for field in fields(Cells)
         if field.name != "now"
     }
@@ -176,7 +176,7 @@ def _columns(cells: Cells) -> dict[str, list[float]]:
 def _cells(run: Run, statistic: str) -> Cells:
     columns: Mapping[str, list[float]] = run.cells[statistic]
     kinds = {"block": np.int64, "prompt": np.int64, "output": np.int64, "finished": np.bool_}
-    arrays = {
+    arrays: dict[str, Any] = {
         name: np.array(values, dtype=kinds.get(name, np.float64))
         for name, values in columns.items()
     }

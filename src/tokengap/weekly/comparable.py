@@ -13,6 +13,9 @@ MOVED_SHARE: Final = 0.05
 """Of the requests: fewer that are measured otherwise than before move no number by much."""
 _SPANS: Final = ("ttft", "e2e", "good")
 _GAPS: Final = ("tpot", "gap_p50", "gap_p90", "gap_p99", "worst_gap", "handoff_gap", "good")
+_SEEN: Final = {
+    "delivery": "deliveries", "step": "engine steps", "aggregate": "no times that are logged",
+}  # fmt: skip
 _PLACES: Final = {"gap": "in a gap", "inside_ttft": "inside TTFT"}
 
 Places = Iterable[Mapping[str, Any]]
@@ -24,8 +27,8 @@ def why_not(statistic: str, before: Places, now: Places) -> str | None:
     before, now = list(before), list(now)
     if statistic in _SPANS and (moved := _moved(before, now, "origin")):
         return f"times counted from {moved[0]} before, and from {moved[1]} now"
-    if statistic in _GAPS and (moved := _moved(before, now, "granularity")):
-        return f"a delivery was a {moved[0]} before, and is a {moved[1]} now"
+    if statistic in _GAPS and (moved := _moved(_seen(before), _seen(now), "granularity")):
+        return f"gaps were between {_SEEN[moved[0]]} before, and are between {_SEEN[moved[1]]} now"
     if statistic == "handoff_gap" and (moved := _moved(before, now, "handoff_boundary")):
         return f"the handoff was measured by {moved[0]} before, and by {moved[1]} now"
     if moved := _moved(before, now, "handoff_place", _PLACES):
@@ -34,6 +37,15 @@ def why_not(statistic: str, before: Places, now: Places) -> str | None:
             "first token is emitted by the other side"
         )
     return None
+
+
+def _seen(rows: Places) -> list[Mapping[str, Any]]:
+    """A delivery is called a token only where a log proves it: to compare, it is a delivery."""
+    deliveries = dict.fromkeys(("token", "chunk"), "delivery")
+    return [
+        {**row, "granularity": deliveries.get(row["granularity"], row["granularity"])}
+        for row in rows
+    ]
 
 
 def _moved(

@@ -18,7 +18,7 @@ from tokengap.weekly.cells import Cells, Numbers
 from tokengap.weekly.matched import Matched, matched, numbered
 from tokengap.weekly.model import BETTER, CANNOT_TELL, WORSE, Change, ValueChange
 
-LEAST_REQUESTS: Final = 100
+LEAST_REQUESTS: Final = 50
 """In either period: with fewer, blocks of time are too few to tell chance by."""
 LEAST_SHARED: Final = 0.5
 """Of the finished requests, in strata that both periods have."""

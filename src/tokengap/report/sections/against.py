@@ -53,7 +53,9 @@ def _share(change: Change) -> str:
     """In points, with its interval."""
     if change.matched is None or change.low is None or change.high is None:
         return "-"
-    value, low, high = (f"{side * 100:+.2g}" for side in (change.matched, change.low, change.high))
+    value, low, high = (
+        f"{round(side * 100, 6):+.2g}" for side in (change.matched, change.low, change.high)
+    )
     return f"{value} ({low} to {high}) points"
 
 
