@@ -178,3 +178,63 @@ def test_a_store_is_told_from_a_folder_of_logs(tmp_path: Path) -> None:
 def test_a_folder_called_streams_does_not_make_a_store(tmp_path: Path) -> None:
     log(tmp_path / "logs" / "streams" / "a.log", line("r"))
     assert len(discover(tmp_path / "logs", scratch=tmp_path).files) == 1
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Logs in a folder with what is none, a hidden one, folders and a store."""
+    logs = tmp_path / "logs"
+    for name in ("a-1.log", "a-2.log", "b-1.log", ".a-3.log", "old/a-4.log", "old/deep/a-5.log"):
+        log(logs / name, line(name))
+    log(logs / "a-notes.txt", "hello")
+    ingest([log(tmp_path / "c.log", line("c"))], str(logs / "a-store"), tmp_path, adapters=FAKE)
+    return logs
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("a-?.log", ["a-1.log", "a-2.log"]),
+        ("[ab]-1.log", ["a-1.log", "b-1.log"]),
+        ("o*", ["old/a-4.log", "old/deep/a-5.log"]),
+        ("**/a-*.log", ["a-1.log", "a-2.log", "old/a-4.log", "old/deep/a-5.log"]),
+        ("**", ["a-1.log", "a-2.log", "b-1.log", "old/a-4.log", "old/deep/a-5.log"]),
+        ("*/a-*", ["old/a-4.log"]),
+        (".a*", [".a-3.log"]),
+    ],
+)
+def test_a_pattern_finds_files(many: Path, pattern: str, expected: list[str]) -> None:
+    found = discover(many / pattern, scratch=many.parent)
+    assert names(found, many) == expected
+    assert not any(file.named for file in found.files)
+    assert (found.stores, found.duplicates) == ([], [])
+
+
+def test_what_a_pattern_finds_and_nothing_reads_is_listed(many: Path) -> None:
+    log(many / "a-2.log", '{"fake": 1, "b": 2}')
+    (many / "a-link.log").symlink_to(many / "nowhere")
+    found = discover(many / "a-*", scratch=many.parent)
+    assert names(found, many) == ["a-1.log"]
+    assert [(Path(left.name).name, left.why.split(",")[0]) for left in found.unrecognised] == [
+        ("a-store", "a store; name it to read it"),
+        ("a-2.log", "no known format"),
+        ("a-link.log", "a broken link"),
+        ("a-notes.txt", "no known format"),
+    ]
+
+
+def test_a_pattern_finds_nothing_inside_a_store(many: Path) -> None:
+    found = discover(many / "a-1.log", many / "**" / "*.parquet", scratch=many.parent)
+    assert names(found, many) == ["a-1.log"]
+    assert [Path(left.name).name for left in found.unrecognised] == ["a-store"]
+
+
+def test_a_pattern_that_finds_nothing_is_an_error(many: Path) -> None:
+    with pytest.raises(InputError, match=r"x-\*.log: no file matches this pattern"):
+        discover(many / "a-1.log", many / "x-*.log", scratch=many.parent)
+
+
+def test_a_file_of_that_very_name_is_no_pattern(many: Path) -> None:
+    named = log(many / "a-[12].log", line("r"))
+    found = discover(named, scratch=many.parent)
+    assert [(file.source.name, file.named) for file in found.files] == [(named, True)]

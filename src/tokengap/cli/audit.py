@@ -49,7 +49,8 @@ def audit(
 ) -> None:
     """Judge logs or stores: who met the limits, who stalled, and where.
 
-    A PATH is a log file (.gz and .zst are read as they are), a folder of them, a store, or `-`.
+    A PATH is a log file (.gz and .zst are read as they are), a folder of them, a pattern in quotes
+    such as 'logs/**/*.gz', a store, or `-`.
     """
     from tokengap.findings.judging import judge
     from tokengap.library import SHARED, read_catalogue

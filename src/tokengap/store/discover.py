@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from tokengap.store.tables import is_store
 
 _FORMATS_HINT: Final = "`tokengap formats` lists what can be read"
 _NESTED_STORE: Final = "a store inside the folder; name it to read it"
+_MATCHED_STORE: Final = "a store; name it to read it"
 _NO_FILE: Final = "a broken link, or no regular file"
 _NEAREST: Final = 3
 _SHOWN: Final = 10
@@ -66,8 +68,10 @@ def discover(
 ) -> Found:
     """Look at every path; `-` is standard input, copied into `scratch`.
 
-    A file named by the user must be recognised, one found in a folder is listed if it is not.
-    `format_name` is believed for a named file; in a folder it chooses among the formats that match.
+    A path of no file's name is a pattern if it has `*`, `?` or `[`; `**` stands for any folders. A
+    file named by the user must be recognised, one found in a folder or by a pattern is listed if it
+    is not. `format_name` is believed for a named file; for others it chooses among the formats that
+    match.
     Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such
     format.
     """
@@ -80,6 +84,9 @@ def discover(
             found.stores.append(path)
         elif path != STDIN and Path(path).is_dir():
             for name in _walk(path, found):
+                _look_at(name, found, scratch, known, named=False)
+        elif path != STDIN and has_magic(path) and not os.path.lexists(path):
+            for name in _matching(path, found):
                 _look_at(name, found, scratch, known, named=False)
         else:
             _look_at(path, found, scratch, known, named=True)
@@ -118,6 +125,27 @@ def _walk(folder: str, found: Found) -> Iterator[str]:
                 yield str(path)
             else:
                 found.unrecognised.append(Unrecognised(str(path), _NO_FILE))
+
+
+def _matching(pattern: str, found: Found) -> Iterator[str]:
+    """Files that match, sorted, and those in folders that do, each once; no store is entered."""
+    # a Path's own glob takes no absolute pattern
+    matches = [Path(match) for match in sorted(glob(pattern, recursive=True))]  # noqa: PTH207
+    if not matches:
+        raise InputError(f"{pattern}: no file matches this pattern")
+    folders = {folder for match in matches for folder in (match, *match.parents)}
+    entered = {folder for folder in folders if is_store(str(folder))}
+    found.unrecognised += [Unrecognised(str(store), _MATCHED_STORE) for store in sorted(entered)]
+    for match in matches:
+        if not entered.isdisjoint((match, *match.parents)):
+            continue
+        if match.is_dir():
+            entered.add(match)
+            yield from _walk(str(match), found)
+        elif match.is_file():
+            yield str(match)
+        else:
+            found.unrecognised.append(Unrecognised(str(match), _NO_FILE))
 
 
 @dataclass(frozen=True)
