@@ -104,6 +104,11 @@ class Source:
     def _hashing(self) -> Future[str]:
         return _HASHER.submit(_sha256, self.path)
 
+    def first(self, size_bytes: int) -> bytes:
+        """The first bytes on disk, as compressed."""
+        with self.path.open("rb") as file:
+            return file.read(size_bytes)
+
     def digest_of_first(self, size_bytes: int) -> str:
         """Digest of the first `size_bytes` on disk: tells an older file that grew."""
         digest = hashlib.sha256()

@@ -1,11 +1,10 @@
 """Paths a user gives into files with a known format, files nothing recognises, and stores."""
 
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from glob import glob, has_magic
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +12,11 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter, Head
 from tokengap.adapters.source import STDIN, Source, open_source
 from tokengap.errors import InputError, UnknownFormatError, UsageError
+from tokengap.store.records import FileId
 from tokengap.store.tables import is_store
+from tokengap.store.walking import Unrecognised, is_pattern, matching, walk
 
 _FORMATS_HINT: Final = "`tokengap formats` lists what can be read"
-_NESTED_STORE: Final = "a store inside the folder; name it to read it"
-_MATCHED_STORE: Final = "a store; name it to read it"
-_NO_FILE: Final = "a broken link, or no regular file"
 _NEAREST: Final = 3
 _SHOWN: Final = 10
 
@@ -34,18 +32,22 @@ class Recognised:
     """Size in bytes and modification time in ns when it was first looked at."""
     doubt: str = ""
     """What it looks like instead, where the user named a format that it does not look like."""
+    as_read: FileId | None = None
+    """As a load that is in the store has read it: then it is not hashed again."""
+
+    @cached_property
+    def file_id(self) -> FileId:
+        """What tells it from others; hashes it, unless that was done before."""
+        return self.as_read or FileId.of(self.source, self.stamp[1])
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its bytes."""
+        return self.as_read.sha256 if self.as_read else self.source.sha256
 
 
-@dataclass(frozen=True)
-class Unrecognised:
-    """A file no adapter reads, why, and what the nearest formats miss in it."""
-
-    name: str
-    why: str
-    nearest: str = ""
-
-    def __str__(self) -> str:
-        return "; ".join(filter(None, (f"{self.name}: {self.why}", self.nearest)))
+Read = Callable[[Source, tuple[int, int]], FileId | None]
+"""What a load made of a file of this stamp that is still as it was; None of others."""
 
 
 @dataclass
@@ -65,28 +67,28 @@ def discover(
     *,
     format_name: str | None = None,
     adapters: Sequence[Adapter] = ADAPTERS,
+    as_read: Read = lambda *_: None,
 ) -> Found:
     """Look at every path; `-` is standard input, copied into `scratch`.
 
     A path of no file's name is a pattern if it has `*`, `?` or `[`; `**` stands for any folders. A
     file named by the user must be recognised, one found in a folder or by a pattern is listed if it
     is not. `format_name` is believed for a named file; for others it chooses among the formats that
-    match.
+    match. as_read: says what is known of a file that was read before.
     Raises UnknownFormatError, InputError for a path that cannot be read, UsageError for no such
     format.
     """
-    known = _Known(
-        adapters, None if format_name is None else _adapter_called(format_name, adapters)
-    )
+    chosen = None if format_name is None else _adapter_called(format_name, adapters)
+    known = _Known(adapters, chosen, as_read)
     found = Found()
     for path in paths:
         if path != STDIN and is_store(path):
             found.stores.append(path)
         elif path != STDIN and Path(path).is_dir():
-            for name in _walk(path, found):
+            for name in walk(path, found.unrecognised):
                 _look_at(name, found, scratch, known, named=False)
-        elif path != STDIN and has_magic(path) and not os.path.lexists(path):
-            for name in _matching(path, found):
+        elif path != STDIN and is_pattern(path):
+            for name in matching(path, found.unrecognised):
                 _look_at(name, found, scratch, known, named=False)
         else:
             _look_at(path, found, scratch, known, named=True)
@@ -109,51 +111,13 @@ def _adapter_called(name: str, adapters: Sequence[Adapter]) -> Adapter:
     raise UsageError(f"--format {name}: no such format; {hint}")
 
 
-def _walk(folder: str, found: Found) -> Iterator[str]:
-    """Files below `folder`, sorted, hidden ones left out; a store inside is listed, not entered."""
-
-    def refuse(error: OSError) -> None:
-        raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from error
-
-    for root, folders, files in os.walk(folder, onerror=refuse):
-        below = {name: str(Path(root, name)) for name in sorted(folders) if name[0] != "."}
-        stores = [name for name, path in below.items() if is_store(path)]
-        found.unrecognised += [Unrecognised(below[name], _NESTED_STORE) for name in stores]
-        folders[:] = [name for name in below if name not in stores]
-        for path in (Path(root, name) for name in sorted(files) if name[0] != "."):
-            if path.is_file():
-                yield str(path)
-            else:
-                found.unrecognised.append(Unrecognised(str(path), _NO_FILE))
-
-
-def _matching(pattern: str, found: Found) -> Iterator[str]:
-    """Files that match, sorted, and those in folders that do, each once; no store is entered."""
-    # a Path's own glob takes no absolute pattern
-    matches = [Path(match) for match in sorted(glob(pattern, recursive=True))]  # noqa: PTH207
-    if not matches:
-        raise InputError(f"{pattern}: no file matches this pattern")
-    folders = {folder for match in matches for folder in (match, *match.parents)}
-    entered = {folder for folder in folders if is_store(str(folder))}
-    found.unrecognised += [Unrecognised(str(store), _MATCHED_STORE) for store in sorted(entered)]
-    for match in matches:
-        if not entered.isdisjoint((match, *match.parents)):
-            continue
-        if match.is_dir():
-            entered.add(match)
-            yield from _walk(str(match), found)
-        elif match.is_file():
-            yield str(match)
-        else:
-            found.unrecognised.append(Unrecognised(str(match), _NO_FILE))
-
-
 @dataclass(frozen=True)
 class _Known:
-    """Every format, and the one that the user named."""
+    """Every format, the one that the user named, and what was read before."""
 
     adapters: Sequence[Adapter]
     chosen: Adapter | None
+    as_read: Read
 
     def matching(self, head: Head) -> list[Adapter]:
         """Those that the file looks like, the chosen one alone if there is one."""
@@ -188,7 +152,8 @@ def _look_at(name: str, found: Found, scratch: Path, known: _Known, *, named: bo
         names = " and ".join(adapter.name for adapter in matching)
         raise UnknownFormatError(f"{name} looks like {names}; say which with --format NAME")
     if matching:
-        found.files.append(Recognised(source, matching[0], named, stamp, known.doubt(head)))
+        read = known.as_read(source, stamp)
+        found.files.append(Recognised(source, matching[0], named, stamp, known.doubt(head), read))
         return
     stranger = _describe(name, head, known.adapters)
     if named:
@@ -231,7 +196,7 @@ def _without_duplicates(found: Found) -> Found:
     kept = []
     for item in found.files:
         alone = sizes[item.source.size_bytes] == 1  # then no hash is needed to tell it apart
-        earlier = item if alone else first.setdefault(item.source.sha256, item)
+        earlier = item if alone else first.setdefault(item.sha256, item)
         if earlier is item:
             kept.append(item)
         else:

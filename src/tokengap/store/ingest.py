@@ -60,18 +60,21 @@ def ingest(
 
     accept: may raise at what was read, before any of it is kept.
 
-    Sources that are there already are not read again. Raises InputError and its kinds.
+    Sources that are there already are not read again; a file whose name, size, time of change and
+    first bytes are those of one that was read is not even hashed. Raises InputError and its kinds.
     """
     store = prepare_store(store_path)
-    found = discover(paths, scratch, format_name=format_name, adapters=adapters)
+    there = LiveLoads(part.provenance for part in store.live_parts())
+    found = discover(
+        paths, scratch, format_name=format_name, adapters=adapters, as_read=there.as_read
+    )
     if found.stores:
         raise InputError(f"{found.stores[0]}: a store; ingest reads logs, name their files")
     sets = source_sets(found.files, trace, mapping)
-    there = LiveLoads(part.provenance for part in store.live_parts())
     # Comparing whole digests takes as long as hashing the files: mostly their heads tell enough.
     standings = [
         there.standing(files.provenance, files.sources)
-        if there.may_concern(files.sources)
+        if files.was_read or there.may_concern(files.sources)
         else Standing()
         for files in sets
     ]

@@ -17,7 +17,7 @@ from tokengap.errors import InputError
 from tokengap.store.days import PartSet
 from tokengap.store.discover import Found, Recognised, discover, stamp_of
 from tokengap.store.keys import check_unique
-from tokengap.store.records import FileId, Loaded, Part, Provenance
+from tokengap.store.records import Loaded, Part, Provenance
 from tokengap.store.tables import open_store
 
 _SHOWN_REJECTS: Final = 3
@@ -45,19 +45,24 @@ class SourceSet:
         return any(file.named for file in self.files)
 
     @property
+    def was_read(self) -> bool:
+        """True if loads in the store have read every file as it is."""
+        return all(file.as_read for file in self.files)
+
+    @property
     def doubts(self) -> str:
         """What files look like that do not look like the format the user named."""
         return "".join(f"\n  {f.source.name}: {f.doubt}" for f in self.files if f.doubt)
 
     @cached_property
     def provenance(self) -> Provenance:
-        """What a load of the files comes from; hashes them."""
+        """What a load of the files comes from; hashes those that no load has read before."""
         options = {
             name: value
             for name, value in (("trace", self.trace), ("mapping", self.mapping))
             if value is not None
         }
-        files = tuple(FileId.of(source) for source in self.sources)
+        files = tuple(file.file_id for file in self.files)
         return Provenance(self.adapter.name, self.adapter.version, files, options)
 
     @property

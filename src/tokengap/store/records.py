@@ -31,6 +31,9 @@ class FileId:
     sha256: str
     head_sha256: str
     """Digest of the first `HEAD_DIGEST_BYTES`, or of the whole file if it is shorter."""
+    mtime_ns: int | None = None
+    """When it was last changed, before it was read; None if its load is from before that was
+    kept. Tells only that it need not be hashed again."""
 
     @property
     def head_bytes(self) -> int:
@@ -38,10 +41,10 @@ class FileId:
         return min(self.size_bytes, HEAD_DIGEST_BYTES)
 
     @classmethod
-    def of(cls, source: Source) -> "FileId":
+    def of(cls, source: Source, mtime_ns: int | None = None) -> "FileId":
         """Hash the file as it is now."""
         head = source.digest_of_first(min(source.size_bytes, HEAD_DIGEST_BYTES))
-        return cls(source.name, source.size_bytes, source.sha256, head)
+        return cls(source.name, source.size_bytes, source.sha256, head, mtime_ns)
 
 
 @dataclass(frozen=True)

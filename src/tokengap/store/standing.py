@@ -1,12 +1,13 @@
 """Whether a source is in the store already, and which older loads it replaces."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from tokengap.adapters.source import Source
 from tokengap.errors import KeyCollisionError
-from tokengap.store.records import FileId, Provenance
+from tokengap.store.records import HEAD_DIGEST_BYTES, FileId, Provenance
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,23 @@ class LiveLoads:
     def __init__(self, loads: Iterable[Provenance]) -> None:
         self._loads = {load.load_id: load for load in loads}
         self._by_head: dict[tuple[int, str], set[str]] = defaultdict(set)
+        self._by_name: dict[str, list[FileId]] = defaultdict(list)
         for load_id, load in self._loads.items():
             for file in load.files:
                 self._by_head[file.head_bytes, file.head_sha256].add(load_id)
+                self._by_name[file.name].append(file)
+
+    def as_read(self, source: Source, stamp: tuple[int, int]) -> FileId | None:
+        """The file as a load read it under that name, if nothing of it has changed since.
+
+        stamp: its size in bytes and modification time in ns, which with its first bytes must be
+        those of then; the rest is believed to be the same, too.
+        """
+        for file in self._by_name.get(source.name, ()):
+            same = (file.size_bytes, file.mtime_ns) == stamp
+            if same and source.digest_of_first(file.head_bytes) == file.head_sha256:
+                return file
+        return None
 
     def may_concern(self, sources: Sequence[Source]) -> bool:
         """False if no load has a file that begins like one of these: none can stand for them."""
@@ -61,9 +76,8 @@ class LiveLoads:
         ids = {
             load_id
             for source in sources
-            for length in lengths
-            if length <= source.size_bytes
-            for load_id in self._by_head.get((length, source.digest_of_first(length)), ())
+            for length, digest in _begins(source, lengths)
+            for load_id in self._by_head.get((length, digest), ())
         }
         return [self._loads[load_id] for load_id in sorted(ids)]
 
@@ -89,12 +103,24 @@ def _same_way(old: Provenance, new: Provenance) -> bool:
     )  # fmt: skip
 
 
+def _begins(source: Source, lengths: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Digests of the first so many bytes of a file that has as many."""
+    head = source.first(HEAD_DIGEST_BYTES)
+    for length in lengths:
+        if length <= len(head):
+            yield length, sha256(head[:length]).hexdigest()
+
+
 def _covers(files: Sequence[tuple[FileId, Source]], old: Provenance) -> bool:
-    return all(any(_continues(source, now, file) for now, source in files) for file in old.files)
+    there = {now.sha256 for now, _ in files}
+    return all(
+        file.sha256 in there or any(_continues(source, now, file) for now, source in files)
+        for file in old.files
+    )
 
 
 def _continues(source: Source, now: FileId, old: FileId) -> bool:
-    """True if the file is `old` itself, or begins with all of it."""
+    """True if the file begins with all of `old`, and has grown since."""
     if old.size_bytes >= now.size_bytes:
-        return old.sha256 == now.sha256
+        return False
     return source.digest_of_first(old.size_bytes) == old.sha256
