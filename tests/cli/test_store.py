@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import tokengap
+from tests.store.bucket import BUCKET
 from tests.store.kept import Kept
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
@@ -107,6 +108,29 @@ def test_a_query_says_the_same_of_a_merged_store(tmp_path: Path) -> None:
     assert tokengap("store", "verify", store).code == 0
     assert sorted(map(str, tokengap(*asked).json())) == before
     assert "nothing changed" in tokengap("ingest", *logs, "--store", store).out
+
+
+def test_a_bucket_is_a_store_as_a_folder_is(tmp_path: Path, remote: str) -> None:
+    logs = str(SAMPLES / "llamacpp")
+    places = (str(tmp_path / "store"), remote)
+    for place in places:
+        assert tokengap("ingest", logs, "--store", place).code == 0
+    audited = [tokengap("audit", place, "--limit", "worst_gap=50ms") for place in places]
+    assert (audited[0].code, audited[1].err) == (0, "")
+    assert audited[1].out == audited[0].out
+    shown = [tokengap("store", "show", place).out for place in places]
+    assert shown[1] == shown[0]
+    assert tokengap("store", "verify", remote, "--grace", "0h").out.startswith("well: ")
+    assert "nothing changed" in tokengap("ingest", logs, "--store", remote).out
+    assert "a store; ingest reads logs" in tokengap("ingest", remote, "--store", remote).err
+
+
+@pytest.mark.usefixtures("remote")
+@pytest.mark.parametrize("command", [("audit",), ("query", "request_latency"), ("store", "show")])
+def test_a_bucket_without_a_store_is_refused(command: tuple[str, ...]) -> None:
+    ran = tokengap(*command, f"s3://{BUCKET}/nowhere")
+    assert ran.code == 3
+    assert f"tokengap: s3://{BUCKET}/nowhere: no store" in ran.err
 
 
 @pytest.mark.parametrize("command", ["show", "compact", "verify", "vacuum", "latency"])

@@ -10,7 +10,13 @@ from tokengap.cli.options import PATHS, reading, remark
 
 @click.command()
 @PATHS
-@click.option("--store", "store_path", required=True, metavar="DIR", help="Store to load into.")
+@click.option(
+    "--store",
+    "store_path",
+    required=True,
+    metavar="DIR",
+    help="Store to load into: a folder or s3://bucket/prefix.",
+)
 @reading
 def ingest(
     paths: Sequence[str],

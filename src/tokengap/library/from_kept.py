@@ -12,6 +12,7 @@ from tokengap.library.inputs import bound
 from tokengap.library.latency_rows import RELATION, DayRows
 from tokengap.library.loader import refresh
 from tokengap.store.connect import Declared, Tables
+from tokengap.store.places import open_to
 from tokengap.store.sql import exactly
 
 _SHOWN: Final = ("_last_by_vantage", RELATION)
@@ -57,6 +58,7 @@ def _held(catalogue: Catalogue) -> list[str]:
 
 def _show(con: duckdb.DuckDBPyConnection, name: str, files: Sequence[str]) -> None:
     """Let the relation be what the files hold of it; a column that one lacks is NULL there."""
+    open_to(con, files)
     columns = ", ".join(row[0] for row in con.execute(f"DESCRIBE no{name}").fetchall())
     scan = f"FROM read_parquet({exactly(files)}, hive_partitioning = false, union_by_name = true)"
     more = f" UNION ALL BY NAME {scan}" if files else ""

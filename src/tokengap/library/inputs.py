@@ -25,6 +25,7 @@ from tokengap.store.ingest import IngestSummary, ingest
 from tokengap.store.keys import superseding
 from tokengap.store.load import Loads
 from tokengap.store.load import load as load_paths
+from tokengap.store.places import asking
 from tokengap.store.records import Loaded, uris
 from tokengap.store.tables import Store, open_store
 from tokengap.units import parse_duration_ns
@@ -81,14 +82,11 @@ def bound(
     tables: Tables, catalogue: Catalogue, facts: Declared, scratch: Path, *, only: str | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the library, or `only` one relation of it, over these tables."""
-    con = connect(facts, scratch)
-    try:
+    with connect(facts, scratch) as con, asking():
         load(con, catalogue, only)
         bind(con, tables, facts)
         refresh(con, catalogue, only)
         yield con
-    finally:
-        con.close()
 
 
 def keep_in_store(

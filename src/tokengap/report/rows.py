@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tokengap.errors import QueryError
+from tokengap.store.places import asking
 
 ROWS_SHOWN: Final = 100
 COLUMNS_SHOWN: Final = 16
@@ -108,7 +109,8 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, statement: str) -> Iterator[tupl
 @contextmanager
 def _as_query_error(statement: str) -> Iterator[None]:
     try:
-        yield
+        with asking():
+            yield
     except duckdb.Error as error:
         raise QueryError(f"{statement}: {error}") from error
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tokengap.schema import CLOCKS, REJECTS, STREAM_COLUMNS, STREAMS
 from tokengap.store.clocks import ClockOffset, Seen, clock_offsets
+from tokengap.store.places import open_to
 from tokengap.store.promised import Promised, bind_promises
 from tokengap.store.sql import exactly, literal
 
@@ -141,6 +142,7 @@ def bind(
     """
     _keep(con, "rejects", tables.rejects)
     _keep(con, "clocks", tables.clocks)
+    open_to(con, tables.streams)
     if tables.streams:
         source = f"SELECT * FROM {streams_scan(tables.streams)}"
     else:

@@ -8,12 +8,12 @@ from typing import Final
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
 from tokengap.store.parts import PartFile
+from tokengap.store.places import file_system, is_remote, reason
 from tokengap.store.records import Part
 
 BATCH_ROWS: Final = 4096
@@ -52,12 +52,14 @@ def _rows(uri: str, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
     """The rows of these parts of one file."""
     if not parts:
         return
-    filesystem, path = pafs.FileSystem.from_uri(uri)
+    filesystem, path = file_system(uri)
     spans = [(part.first_row, part.first_row + part.streams) for part in parts]
     found = start = 0
     try:
         with filesystem.open_input_file(path) as file:
-            for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS):
+            # far away, all columns of a row group are worth one request
+            parquet = pq.ParquetFile(file, pre_buffer=is_remote(uri))
+            for batch in parquet.iter_batches(BATCH_ROWS):
                 for first, last in spans:
                     low, high = max(first - start, 0), min(last - start, batch.num_rows)
                     if low < high:
@@ -65,7 +67,9 @@ def _rows(uri: str, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
                         yield _whole(batch.slice(low, high - low))
                 start += batch.num_rows
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{uri}: cannot be read ({error}); see `tokengap store verify`") from error
+        raise StoreError(
+            f"{uri}: cannot be read ({reason(error)}); see `tokengap store verify`"
+        ) from error
     if found != sum(part.streams for part in parts):
         raise StoreError(f"{uri}: rows are missing; see `tokengap store verify`")
 

@@ -6,6 +6,7 @@ is in no commit is invisible, and any Delta vacuum removes it in time.
 """
 
 import hashlib
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from tokengap.errors import StoreError
+from tokengap.store.places import file_system, is_remote, reaching, reason, storage_options
 
 COMMIT_TRIES: Final = 50
 """Each refusal means that another writer got through, so trying again makes progress."""
 
 
 DIGEST_DIGITS: Final = 32
+COPY_BYTES: Final = 2**22
 
 CHECKPOINT_COMMITS: Final = "10"
 """Opening a table replays the commits since its last checkpoint."""
@@ -64,14 +67,16 @@ class LiveFile:
 
 def digest_of(path: str, filesystem: pafs.FileSystem | None = None) -> str:
     """The digits of a file's sha256 that its name in a table ends in."""
-    with (filesystem or pafs.LocalFileSystem()).open_input_file(path) as file:
+    there = filesystem or pafs.LocalFileSystem()
+    with there.open_input_stream(path, compression=None, buffer_size=COPY_BYTES) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:DIGEST_DIGITS]
 
 
 def is_table(uri: str) -> bool:
     """True if a Delta table begins at `uri`."""
-    if "://" in uri:
-        return DeltaTable.is_deltatable(uri)
+    if is_remote(uri):
+        with reaching(uri):
+            return DeltaTable.is_deltatable(uri, storage_options(uri))
     return (Path(uri) / "_delta_log").is_dir()
 
 
@@ -100,8 +105,7 @@ class DeltaFiles:
     @cached_property
     def place(self) -> tuple[pafs.FileSystem, str]:
         """Where the table is: a file system, and the path in it."""
-        filesystem, root = pafs.FileSystem.from_uri(self.uri)
-        return filesystem, root
+        return file_system(self.uri)
 
     def live(self) -> list[str]:
         """URIs of the files of the latest version, sorted; none if there is no table yet."""
@@ -140,10 +144,16 @@ class DeltaFiles:
         folder = f"/day={day}" if day else ""
         try:
             name = f"{file.stem}-{digest_of(str(file))}{file.suffix}"
-            filesystem.create_dir(f"{root}{folder}", recursive=True)
-            pafs.copy_files(str(file), f"{root}{folder}/{name}", destination_filesystem=filesystem)
+            if not is_remote(self.uri):  # a bucket has no folders
+                filesystem.create_dir(f"{root}{folder}", recursive=True)
+            # not copy_files(), which says nothing of an upload that failed
+            with (
+                file.open("rb") as source,
+                filesystem.open_output_stream(f"{root}{folder}/{name}") as copy,
+            ):
+                shutil.copyfileobj(source, copy, COPY_BYTES)
         except OSError as error:
-            raise StoreError(f"{self.uri}: cannot be written ({error})") from error
+            raise StoreError(f"{self.uri}: cannot be written ({reason(error)})") from error
         return NewFile(f"{self.uri}{folder}/{name}", rows, day)
 
     def commit(self, plan: Callable[[list[str]], Change]) -> list[str]:
@@ -167,8 +177,9 @@ class DeltaFiles:
     def drop_unused(self, files: Iterable[NewFile]) -> None:
         """Remove those of `files` that no commit made live."""
         filesystem, root = self.place
-        for uri in {file.uri for file in files}.difference(self.live()):
-            filesystem.delete_file(root + uri.removeprefix(self.uri))
+        with reaching(self.uri):
+            for uri in {file.uri for file in files}.difference(self.live()):
+                filesystem.delete_file(root + uri.removeprefix(self.uri))
 
     def table(self) -> DeltaTable | None:
         """The version that is read; None if there is no table yet.
@@ -176,9 +187,11 @@ class DeltaFiles:
         StoreError if the table is damaged, or has no such version any more.
         """
         try:
-            latest = DeltaTable(self.uri) if DeltaTable.is_deltatable(self.uri) else None
+            options = storage_options(self.uri)
+            there = DeltaTable.is_deltatable(self.uri, options)
+            latest = DeltaTable(self.uri, storage_options=options) if there else None
         except (DeltaError, OSError) as error:
-            raise StoreError(f"{self.uri}: not a readable Delta table ({error})") from error
+            raise StoreError(f"{self.uri}: not a readable Delta table ({reason(error)})") from error
         if self.version is None or (latest and self.version == latest.version()):
             return latest
         return self._older(self.version, latest.version() if latest else -1)
@@ -189,10 +202,11 @@ class DeltaFiles:
             there = f"the latest is {latest}" if latest >= 0 else "there is none yet"
             raise StoreError(f"{self.uri}: no version {version}; {there}")
         try:
-            return DeltaTable(self.uri, version=version)
+            return DeltaTable(self.uri, version=version, storage_options=storage_options(self.uri))
         except (DeltaError, OSError) as error:
             raise StoreError(
-                f"{self.uri}: version {version} cannot be read any more ({error}); name a later one"
+                f"{self.uri}: version {version} cannot be read any more ({reason(error)}); "
+                "name a later one"
             ) from error
 
     def _create(self, schema: pa.Schema) -> DeltaTable:
@@ -204,11 +218,12 @@ class DeltaFiles:
                 mode="ignore",
                 partition_by=self._partition_by,
                 configuration={"delta.checkpointInterval": CHECKPOINT_COMMITS},
+                storage_options=storage_options(self.uri),
             )
         except (DeltaError, OSError) as error:
             table = self.table()  # another writer may have been first
             if table is None:
-                raise StoreError(f"{self.uri}: cannot be created ({error})") from error
+                raise StoreError(f"{self.uri}: cannot be created ({reason(error)})") from error
             return table
 
     def _write(self, table: DeltaTable, change: Change) -> None:
@@ -226,12 +241,13 @@ class DeltaFiles:
         except CommitFailedError:
             raise
         except (DeltaError, OSError) as error:
-            raise StoreError(f"{self.uri}: cannot be written ({error})") from error
+            raise StoreError(f"{self.uri}: cannot be written ({reason(error)})") from error
 
     def _add(self, file: NewFile, now_ms: int, change: Change) -> AddAction:
         filesystem, root = self.place
         path = file.uri.removeprefix(f"{self.uri}/")
-        size_bytes = filesystem.get_file_info(f"{root}/{path}").size
+        with reaching(self.uri):
+            size_bytes = filesystem.get_file_info(f"{root}/{path}").size
         stats = msgspec.json.encode({"numRecords": file.rows}).decode()
         return AddAction(
             path, size_bytes, _partition(file.day), now_ms, not change.same_rows, stats

@@ -12,6 +12,7 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter, Head
 from tokengap.adapters.source import STDIN, Source, open_source
 from tokengap.errors import InputError, UnknownFormatError, UsageError
+from tokengap.store.places import is_remote
 from tokengap.store.records import FileId
 from tokengap.store.tables import is_store
 from tokengap.store.walking import Unrecognised, is_pattern, matching, walk
@@ -84,6 +85,8 @@ def discover(
     for path in paths:
         if path != STDIN and is_store(path):
             found.stores.append(path)
+        elif is_remote(path):
+            raise InputError(f"{path}: no store; `tokengap ingest` makes one of logs on disk")
         elif path != STDIN and Path(path).is_dir():
             for name in walk(path, found.unrecognised):
                 _look_at(name, found, scratch, known, named=False)

@@ -12,6 +12,7 @@ from tokengap.adapters.source import short_digest
 from tokengap.errors import KeyCollisionError
 from tokengap.schema import STREAM_KEY
 from tokengap.store.connect import MEMORY_LIMIT
+from tokengap.store.places import asking, open_to
 from tokengap.store.records import Part, uris
 from tokengap.store.sql import parquet_scan
 
@@ -64,9 +65,13 @@ def check_unique(
         return
     parts = [*fresh, *standing]
     families = _families(parts, superseding(parts, adapters))
-    with duckdb.connect(
-        config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(scratch)}
-    ) as con:
+    with (
+        asking(),
+        duckdb.connect(
+            config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(scratch)}
+        ) as con,
+    ):
+        open_to(con, uris(parts))
         con.execute(f"CREATE VIEW fresh AS {_rows(fresh, families)}")
         none = "FROM fresh WHERE false"
         con.execute(f"CREATE VIEW standing AS {_rows(standing, families) or none}")

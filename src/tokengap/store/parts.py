@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
+from tokengap.store.places import file_system, is_remote, of_each, reason
 from tokengap.store.records import Part, Provenance, footer, from_footer, now_ns
 from tokengap.store.sql import exactly
 
@@ -193,25 +193,27 @@ def verify(path: Path) -> None:
 
 def read_parts(uri: str) -> list[Part]:
     """What the file at `uri` says about itself; StoreError if it is damaged or not tokengap's."""
-    filesystem, path = pafs.FileSystem.from_uri(uri)
+    filesystem, path = file_system(uri)
     try:
         facts = pq.read_metadata(path, filesystem=filesystem).metadata or {}
         return from_footer(uri, facts[FOOTER_KEY])
     except (OSError, pa.ArrowException, KeyError, msgspec.MsgspecError) as error:
         raise StoreError(
-            f"{uri}: no part that tokengap wrote ({error}); restore the file, or go back to the "
-            "version of the table before it was added"
+            f"{uri}: no part that tokengap wrote ({reason(error)}); restore the file, or go back "
+            "to the version of the table before it was added"
         ) from error
 
 
 def read_all(uris: Sequence[str]) -> dict[str, list[Part]]:
     """As `read_parts` of each file, in an eighth of the time where there are many of them."""
-    found = {} if len(uris) < MANY_FILES else _read_many(uris)
-    return {uri: found[uri] if uri in found else read_parts(uri) for uri in uris}
+    near = [uri for uri in uris if not is_remote(uri)]
+    found = {} if len(near) < MANY_FILES else _read_many(near)
+    rest = [uri for uri in uris if uri not in found]
+    return found | dict(zip(rest, of_each(read_parts, rest), strict=True))
 
 
 def _read_many(uris: Sequence[str]) -> dict[str, list[Part]]:
-    """What DuckDB's threads can read; nothing if a file is damaged or not on this machine."""
+    """What DuckDB's threads can read; nothing if a file is damaged."""
     query = f"SELECT file_name, value FROM parquet_kv_metadata({exactly(uris)}) WHERE key = ?"
     try:
         with duckdb.connect() as con:

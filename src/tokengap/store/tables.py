@@ -13,7 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from tokengap.adapters import ADAPTERS
@@ -24,6 +23,7 @@ from tokengap.store.copies import copied
 from tokengap.store.delta import Change, DeltaFiles, NewFile, is_table
 from tokengap.store.keys import check_unique
 from tokengap.store.parts import read_all
+from tokengap.store.places import file_system, is_remote, of_each, reach, reaching
 from tokengap.store.records import UNDATED, Loaded, Part, uris
 from tokengap.store.standing import LiveLoads, Standing
 
@@ -47,7 +47,7 @@ class Store:
     """
 
     def __init__(self, root: str, version: int | None = None) -> None:
-        self.root = root.rstrip("/") if "://" in root else str(Path(root).resolve())
+        self.root = root.rstrip("/") if is_remote(root) else str(Path(root).resolve())
         then = version is not None
         streams = f"{self.root}/streams"
         self.streams = DeltaFiles(streams, STREAMS, by_day=True, read_only=then, version=version)
@@ -188,8 +188,9 @@ class Store:
 
     def _beside(self, table: DeltaFiles, schema: pa.Schema) -> pa.Table:
         loads = {part.provenance.load_id for part in self.live_parts()}
-        files = [_read(uri, schema) for uri in table.live() if _load_id(uri) in loads]
-        return pa.concat_tables([schema.empty_table(), *files])
+        files = [uri for uri in table.live() if _load_id(uri) in loads]
+        rows = of_each(lambda uri: _read(uri, schema), files)
+        return pa.concat_tables([schema.empty_table(), *rows])
 
 
 def _id(load: Loaded) -> str:
@@ -240,13 +241,15 @@ def _put_rows(table: DeltaFiles, load_id: str, rows: pa.Table, scratch: Path) ->
 
 
 def _read(uri: str, schema: pa.Schema) -> pa.Table:
-    filesystem, path = pafs.FileSystem.from_uri(uri)
-    with filesystem.open_input_file(path) as file:
-        return pq.ParquetFile(file).read().cast(schema)
+    filesystem, path = file_system(uri)
+    with reaching(uri), filesystem.open_input_file(path) as file:
+        return pq.ParquetFile(pa.BufferReader(file.read())).read().cast(schema)
 
 
 def is_store(path: str) -> bool:
-    """True if the folder or URI holds a store's `streams` table."""
+    """True if the folder or URI holds a store's `streams` table; StoreError if none ever can."""
+    if is_remote(path):
+        reach(path)
     return is_table(f"{path.rstrip('/')}/streams")
 
 
@@ -268,10 +271,12 @@ def open_store(path: str, version: int | None = None) -> Store:
 def prepare_store(path: str) -> Store:
     """The store at `path`, or one to be made there by its first commit.
 
-    StoreError if the place is taken by something else.
+    StoreError if the place is taken by something else, or cannot be reached.
     """
     place = Path(path)
-    if "://" not in path and not is_store(path):
+    if is_remote(path):
+        reach(path)
+    elif not is_store(path):
         if "%" in str(place.resolve()):
             raise StoreError(f"{path}: Delta Lake misreads a % in a path; name another folder")
         if place.exists() and not place.is_dir():

@@ -15,6 +15,7 @@ import pyarrow.fs as pafs
 
 from tokengap.errors import StoreError
 from tokengap.store.delta import DeltaFiles
+from tokengap.store.places import reaching, reason
 from tokengap.store.tables import Store
 
 HOUR_NS: Final = 3600 * 10**9
@@ -57,11 +58,9 @@ def unseen(table: DeltaFiles, grace_ns: int) -> list[Unseen]:
 def _files(table: DeltaFiles) -> list[Any]:
     filesystem, root = table.place
     selector = pafs.FileSelector(root, recursive=True, allow_not_found=True)
-    return [
-        info
-        for info in filesystem.get_file_info(selector)
-        if info.is_file and "/_delta_log/" not in info.path
-    ]
+    with reaching(table.uri):
+        there = filesystem.get_file_info(selector)
+    return [info for info in there if info.is_file and "/_delta_log/" not in info.path]
 
 
 def _removed(table: DeltaFiles, latest: Any, hours: int) -> list[str]:
@@ -84,7 +83,7 @@ def vacuum(store: Store, *, grace_ns: int = GRACE_NS, dry_run: bool = False) -> 
         except FileNotFoundError:
             continue  # another vacuum was first
         except OSError as error:
-            raise StoreError(f"{file.uri}: cannot be removed ({error})") from error
+            raise StoreError(f"{file.uri}: cannot be removed ({reason(error)})") from error
     return [file for _, file in found]
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from tokengap.errors import StoreError
 from tokengap.schema import STREAMS
 from tokengap.store.delta import DIGEST_DIGITS, DeltaFiles, LiveFile, digest_of
 from tokengap.store.parts import read_parts
+from tokengap.store.places import of_each, reason
 from tokengap.store.records import Part
 from tokengap.store.tables import Store
 from tokengap.store.unnamed import GRACE_NS, unseen
@@ -37,12 +38,7 @@ def verify(store: Store, *, grace_ns: int = GRACE_NS) -> list[Problem]:
     A file that no commit names counts once it is older than the grace: until then a writer may
     be about to commit it.
     """
-    problems = [
-        Problem(uri, says)
-        for table in store.tables
-        for uri, file in table.files().items()
-        for says in _of_file(table, uri, file)
-    ]
+    problems = [problem for table in store.tables for problem in _of_table(table)]
     problems += [
         Problem(file.uri, "no commit names it; `tokengap store vacuum` removes it")
         for table in store.tables
@@ -50,6 +46,15 @@ def verify(store: Store, *, grace_ns: int = GRACE_NS) -> list[Problem]:
         if not file.named
     ]
     return problems or list(_of_loads(store))
+
+
+def _of_table(table: DeltaFiles) -> list[Problem]:
+    files = table.files()
+
+    def check(uri: str) -> list[Problem]:
+        return [Problem(uri, says) for says in _of_file(table, uri, files[uri])]
+
+    return list(chain.from_iterable(of_each(check, list(files))))
 
 
 def _of_file(table: DeltaFiles, uri: str, file: LiveFile) -> Iterator[str]:
@@ -70,7 +75,7 @@ def _of_file(table: DeltaFiles, uri: str, file: LiveFile) -> Iterator[str]:
         with filesystem.open_input_file(path) as opened:
             yield from _of_rows(table, uri, file, pq.ParquetFile(opened))
     except (OSError, pa.ArrowException, StoreError) as error:
-        yield f"cannot be read ({error}); restore the file"
+        yield f"cannot be read ({reason(error)}); restore the file"
 
 
 def _of_rows(table: DeltaFiles, uri: str, file: LiveFile, parquet: pq.ParquetFile) -> Iterator[str]:
