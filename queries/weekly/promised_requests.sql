@@ -85,7 +85,7 @@ requests AS (
         _whole_max(gap_p99_ns), _whole_max(worst_gap_ns), _whole_max(judged_handoff_ns),
         _whole_max(e2e_ns), max(furthest), min(handoff_boundary), min(source), bool_or(has_token), bool_or(excluded),
     FROM streams_of
-    WHERE choices > 1
+    WHERE choices IS DISTINCT FROM 1
     GROUP BY profile, trace, request_id, attempt, vantage
 ),
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.store.fakes import NOON_NS, line, log
-from tests.store.kept import HOUR_NS, Kept
+from tests.store.kept import HOUR_NS, ON_DISK, Kept, rows_of
 from tokengap.errors import StoreError
 from tokengap.library import read_catalogue
 from tokengap.library.from_kept import from_kept
@@ -38,9 +38,9 @@ MIDNIGHT_NS = NOON_NS + DAY_NS // 2
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Kept:
+def kept(tmp_path: Path, place: str) -> Kept:
     """Logs of two days, 29 and 30 November."""
-    kept = Kept(tmp_path)
+    kept = Kept(tmp_path, place)
     kept.write("first", "f1", "f2")
     kept.write("second", "s1", start_ns=NOON_NS + DAY_NS)
     kept.ingest()
@@ -58,7 +58,11 @@ def told(rows: list[DayRows]) -> list[tuple[str, int, bool]]:
 def rows(kept: Kept, *columns: str) -> list[tuple[object, ...]]:
     """What the files of the table `latency` hold."""
     files = [file.uri for found in kept_days(kept.store).values() for file in found]
-    return sorted(pl.read_parquet(files).select(columns or pl.all()).rows(), key=str)
+    return sorted(pl.concat(map(frame, files)).select(columns or pl.all()).rows(), key=str)
+
+
+def frame(uri: str) -> pl.DataFrame:
+    return pl.DataFrame(rows_of(uri))
 
 
 def test_a_day_is_worked_out_once(kept: Kept) -> None:
@@ -75,6 +79,7 @@ def test_a_day_is_worked_out_once(kept: Kept) -> None:
     assert verify(kept.store, grace_ns=0) == []
 
 
+@ON_DISK
 def test_late_data_is_worked_into_its_day_and_those_beside_it(kept: Kept) -> None:
     kept.write("far", "x1", start_ns=NOON_NS + 9 * DAY_NS)
     kept.ingest()
@@ -88,6 +93,7 @@ def test_late_data_is_worked_into_its_day_and_those_beside_it(kept: Kept) -> Non
     ]
 
 
+@ON_DISK
 def test_a_merger_makes_nothing_anew(kept: Kept) -> None:
     kept.write("third", "t1")
     kept.ingest()
@@ -96,6 +102,7 @@ def test_a_merger_makes_nothing_anew(kept: Kept) -> None:
     assert [day.made for day in make(kept)] == [False, False]
 
 
+@ON_DISK
 def test_other_declarations_are_other_rows(kept: Kept) -> None:
     make(kept)
     facts = Declared(last_prefill_token=1)
@@ -116,6 +123,7 @@ def test_a_stream_lies_on_the_day_of_its_part(tmp_path: Path) -> None:
     assert rows(kept, "request_id") == [("first",), ("last",), ("mono",)]
 
 
+@ON_DISK
 def test_they_outlive_their_streams(kept: Kept) -> None:
     make(kept)
     before = rows(kept)
@@ -128,6 +136,7 @@ def test_they_outlive_their_streams(kept: Kept) -> None:
     assert verify(kept.store, grace_ns=0) == []
 
 
+@ON_DISK
 def test_rows_of_other_loads_are_not_what_is_to_be_kept(kept: Kept) -> None:
     make(kept)
     kept.write("late", "l1", start_ns=NOON_NS + HOUR_NS)
@@ -136,6 +145,7 @@ def test_rows_of_other_loads_are_not_what_is_to_be_kept(kept: Kept) -> None:
         prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
 
 
+@ON_DISK
 def test_without_being_kept_they_go_with_their_day(kept: Kept) -> None:
     make(kept)
     prune(kept.store, "2025-11-30", kept.scratch, keep_latency=False)
@@ -205,7 +215,7 @@ def test_a_pruned_day_has_what_it_has(kept: Kept) -> None:
     prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
     first, second = kept_files(kept.store, CATALOGUE, GATEWAY)
     assert (first.rows, first.pruned, first.as_declared) == (2, True, False)
-    assert pl.read_parquet(first.uri or "")["handoff_boundary"].to_list() == ["stream"] * 2
+    assert frame(first.uri or "")["handoff_boundary"].to_list() == ["stream"] * 2
     assert second.is_lacking
     assert [(row.rows, row.made) for row in make(kept, GATEWAY)] == [(2, False), (1, True)]
     assert [row.as_declared for row in make(kept, STREAM)] == [True, True]
@@ -253,14 +263,14 @@ def test_answers_to_one_attempt_are_counted(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "store"))
     ingest([path], store.root, tmp_path)
     [row] = keep_latency(store, CATALOGUE, [NOTHING_DECLARED], tmp_path)
-    kept = pl.read_parquet(row.uri or "").select("request_id", "choice", "choices")
+    kept = frame(row.uri or "").select("request_id", "choice", "choices")
     assert sorted(kept.rows()) == [("r1", 0, 2), ("r1", 1, 2), ("r2", 0, 1)]
 
 
 def test_rows_from_before_a_column_lack_it(kept: Kept) -> None:
     first, second = make(kept)
     older = kept.scratch / "older.parquet"
-    pl.read_parquet(first.uri or "").drop("choices", "tenant").write_parquet(older)
+    frame(first.uri or "").drop("choices", "tenant").write_parquet(older)
     files = [replace(first, uri=str(older)), second]
     with from_kept(files, CATALOGUE, NOTHING_DECLARED, kept.scratch, only=RELATION) as con:
         query = f"SELECT request_id, choices, ttft_ns FROM {RELATION} ORDER BY 1"
@@ -285,10 +295,10 @@ def test_a_service_is_judged_as_its_file_declares() -> None:
     )
 
 
-def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path) -> None:
+def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path, place: str) -> None:
     # Both vantages, a raw and a summary file of one run, with and without a wall clock.
     logs = [str(SAMPLES / name) for name in ("aiperf", "aiperf-raw", "envoy-ai-gateway")]
-    store = Store(str(tmp_path / "store"))
+    store = Store(place)
     ingest(logs, store.root, tmp_path)
     facts = Declared()
     kept = keep_latency(store, CATALOGUE, [facts], tmp_path)

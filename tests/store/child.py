@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +16,11 @@ OWNERS: Final = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}
 
 
 def load_and_die(
-    log: str, store: Path, scratch: Path, version: int, owner: str, method: str, number: int,
-    when: str,
+    log: str, store: str, scratch: Path, environment: Mapping[str, str], version: int, owner: str,
+    method: str, number: int, when: str,
 ) -> None:  # fmt: skip
     """Load a log, killed before, or after, the nth call of a method; never for n = 0."""
+    os.environ.update(environment)
     original, calls = getattr(OWNERS[owner], method), []
 
     def fatal(*args: Any, **kwargs: Any) -> Any:
@@ -32,11 +34,12 @@ def load_and_die(
         return result
 
     setattr(OWNERS[owner], method, fatal)
-    ingest.ingest([log], str(store), scratch, adapters=(FakeAdapter(version=version),))
+    ingest.ingest([log], store, scratch, adapters=(FakeAdapter(version=version),))
 
 
-def churn(paths: list[str], store: str, scratch: Path) -> None:
+def churn(paths: list[str], store: str, scratch: Path, environment: Mapping[str, str]) -> None:
     """Load the logs anew and merge the files, over and over, until killed."""
+    os.environ.update(environment)
     scratch.mkdir(exist_ok=True)
     for version in count(os.getpid()):  # not what another loads already
         ingest.ingest(paths, store, scratch, adapters=(FakeAdapter(version=version),))

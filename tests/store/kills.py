@@ -9,13 +9,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-import pyarrow.parquet as pq
-
 from tests.store import child
+from tests.store.bucket import environment
 from tests.store.fakes import NOON_NS, line, log
-from tests.store.kept import Kept
+from tests.store.kept import Kept, rows_of
 from tokengap.store.compact import compact
 from tokengap.store.days import DAY_NS
+from tokengap.store.places import is_remote
 from tokengap.store.records import uris
 from tokengap.store.unnamed import vacuum
 from tokengap.store.verify import verify
@@ -26,6 +26,7 @@ CHILDREN.set_forkserver_preload([child.__name__])
 
 LOGS: Final = 4
 LONGEST_LIFE_S: Final = 0.5
+LONGEST_LIFE_FAR_S: Final = 2.0
 """A writer needs about half of it to load and merge once, and is killed anywhere on the way."""
 BETWEEN_LOOKS_S: Final = 0.01
 
@@ -51,11 +52,12 @@ class Slaughter:
     def run(self) -> None:
         """Kill, and look at every snapshot meanwhile; then load, merge and sweep in peace."""
         chance = random.Random(self.seed)  # noqa: S311  # no secret
+        longest_s = LONGEST_LIFE_FAR_S if is_remote(self.kept.root) else LONGEST_LIFE_S
         logs = [self._log(number) for number in range(LOGS)]
         other = self._start("other", logs[1:])
         for number in range(self.kills):
             writer = self._start(f"killed{number}", logs[:-1])
-            until = time.monotonic() + chance.uniform(0, LONGEST_LIFE_S)
+            until = time.monotonic() + chance.uniform(0, longest_s)
             while time.monotonic() < until:
                 self._look()
                 time.sleep(BETWEEN_LOOKS_S)
@@ -71,7 +73,7 @@ class Slaughter:
 
     def _start(self, name: str, logs: list[str]) -> BaseProcess:
         scratch = self.kept.folder / name
-        arguments = (logs, str(self.kept.path), scratch)
+        arguments = (logs, self.kept.root, scratch, environment())
         process = CHILDREN.Process(target=child.churn, args=arguments)
         process.start()
         while process.is_alive() and not scratch.exists():  # until it is at work
@@ -98,7 +100,7 @@ class Slaughter:
     def _rows(self) -> Rows:
         rows: Rows = Counter()
         for uri in uris(self.kept.store.live_parts()):
-            columns = pq.ParquetFile(uri).read(["trace", "request_id"]).to_pydict()
+            columns = rows_of(uri, "trace", "request_id").to_pydict()
             rows.update(zip(columns["trace"], columns["request_id"], strict=True))
         return rows
 
@@ -128,8 +130,8 @@ def _whole(traces: set[str]) -> Rows:
     return Counter((trace, request) for trace in traces for request in ("r0", "r1"))
 
 
-def slaughter(folder: Path, kills: int, seed: int) -> Slaughter:
-    """Kill that many writers; what was seen, and what was wrong with it."""
-    found = Slaughter(Kept(folder), kills, seed)
+def slaughter(folder: Path, place: str, kills: int, seed: int) -> Slaughter:
+    """Kill that many writers of a store at `place`; what was seen, and what was wrong with it."""
+    found = Slaughter(Kept(folder, place), kills, seed)
     found.run()
     return found

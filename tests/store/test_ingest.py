@@ -1,13 +1,16 @@
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
 from deltalake import DeltaTable
 
 from tests.store import child
+from tests.store.bucket import environment
 from tests.store.fakes import FAKE, FakeAdapter, line, log
+from tests.store.kept import ON_DISK, files_below
 from tokengap.errors import InputError, UnknownFormatError
 from tokengap.store.ingest import IngestSummary
 from tokengap.store.ingest import ingest as ingest_with
@@ -39,12 +42,12 @@ def scratch(tmp_path: Path) -> Path:
 
 def ingest(
     *paths: str,
-    store: Path,
+    store: str,
     adapters: tuple[FakeAdapter, ...] = FAKE,
     trace: str | None = None,
 ) -> IngestSummary:
-    scratch = store.parent / "scratch"
-    return ingest_with(paths, str(store), scratch, adapters=adapters, trace=trace)
+    with TemporaryDirectory() as scratch:
+        return ingest_with(paths, store, Path(scratch), adapters=adapters, trace=trace)
 
 
 def actions(summary: IngestSummary) -> list[tuple[str, str]]:
@@ -54,39 +57,41 @@ def actions(summary: IngestSummary) -> list[tuple[str, str]]:
 pytestmark = pytest.mark.usefixtures("scratch")
 
 
-def test_ingest_says_what_it_did(tmp_path: Path) -> None:
+def test_ingest_says_what_it_did(tmp_path: Path, place: str) -> None:
     a = log(tmp_path / "a.log", line("r1", 1, 5, 9), line("r2", 3), "{")
     b = log(tmp_path / "b.log", line("r1"))
-    summary = ingest(a, b, store=tmp_path / "store")
+    summary = ingest(a, b, store=place)
     found = [(o.names, o.action, o.reason, o.streams, o.tokens, o.rejects)
              for o in summary.outcomes]  # fmt: skip
     assert found == [(a, "loaded", "", 2, 4, 1), (b, "loaded", "", 1, 2, 0)]
     assert summary.changed
 
 
-def test_a_second_ingest_changes_nothing_and_reads_nothing(tmp_path: Path) -> None:
+def test_a_second_ingest_changes_nothing_and_reads_nothing(tmp_path: Path, place: str) -> None:
     class Unreadable(FakeAdapter):
         def read(self, *_: object) -> None:  # type: ignore[override]
             raise AssertionError("read again")
 
     a = log(tmp_path / "a.log", line("r1"), "{")
-    ingest(a, store=tmp_path / "store")
-    summary = ingest(a, store=tmp_path / "store", adapters=(Unreadable(),))
+    ingest(a, store=place)
+    summary = ingest(a, store=place, adapters=(Unreadable(),))
     assert not summary.changed
     [outcome] = summary.outcomes
     assert (outcome.action, outcome.reason) == ("already loaded", "")
     assert (outcome.streams, outcome.tokens, outcome.rejects) == (1, 2, 1)
 
 
-def test_a_copy_under_another_name_is_there_already(tmp_path: Path) -> None:
+@ON_DISK
+def test_a_copy_under_another_name_is_there_already(tmp_path: Path, place: str) -> None:
     a = log(tmp_path / "a.log", line("r1"))
-    ingest(a, store=tmp_path / "store")
+    ingest(a, store=place)
     copy = log(tmp_path / "copy.log", line("r1"))
-    assert actions(ingest(copy, store=tmp_path / "store")) == [("already loaded", f"as {a}")]
+    assert actions(ingest(copy, store=place)) == [("already loaded", f"as {a}")]
 
 
-def test_each_way_to_be_replaced_is_named(tmp_path: Path) -> None:
-    store = tmp_path / "store"
+@ON_DISK
+def test_each_way_to_be_replaced_is_named(tmp_path: Path, place: str) -> None:
+    store = place
     a = log(tmp_path / "a.log", line("r1"))
     assert actions(ingest(a, store=store)) == [("loaded", "")]
     assert actions(ingest(a, store=store, trace="x")) == [("replaced", "other options")]
@@ -96,36 +101,38 @@ def test_each_way_to_be_replaced_is_named(tmp_path: Path) -> None:
     assert actions(ingest(a, store=store, trace="x", adapters=newer)) == [
         ("replaced", "fake reads it better now")
     ]
-    assert [part.streams for part in open_store(str(store)).live_parts()] == [2]
+    assert [part.streams for part in open_store(store).live_parts()] == [2]
 
 
-def test_one_bad_file_among_good_ones_keeps_all_out(tmp_path: Path) -> None:
+@ON_DISK
+def test_one_bad_file_among_good_ones_keeps_all_out(tmp_path: Path, place: str) -> None:
     good = log(tmp_path / "good.log", line("r1"))
     bad = log(tmp_path / "bad.log", '{"fake": 1, "times": 3}')
     with pytest.raises(InputError, match=r"bad.log: not one stream"):
-        ingest(good, bad, store=tmp_path / "store")
+        ingest(good, bad, store=place)
     unknown = log(tmp_path / "unknown.log", "hello")
     with pytest.raises(UnknownFormatError):
-        ingest(good, unknown, store=tmp_path / "store")
-    assert not (tmp_path / "store").exists()
+        ingest(good, unknown, store=place)
+    assert files_below(place) == []
 
 
-def test_a_folder_keeps_files_of_rejects_only_for_the_report(tmp_path: Path) -> None:
+@ON_DISK
+def test_a_folder_keeps_files_of_rejects_only_for_the_report(tmp_path: Path, place: str) -> None:
     log(tmp_path / "logs" / "bad.log", '{"fake": 1, "times": 3}')
     with pytest.raises(InputError, match=r"bad.log: not one stream"):
-        ingest(str(tmp_path / "logs"), store=tmp_path / "store")
+        ingest(str(tmp_path / "logs"), store=place)
     log(tmp_path / "logs" / "good.log", line("r1"))
     for changed in (True, False):
-        summary = ingest(str(tmp_path / "logs"), store=tmp_path / "store")
+        summary = ingest(str(tmp_path / "logs"), store=place)
         assert summary.changed is changed
         found = [(outcome.streams, outcome.rejects) for outcome in summary.outcomes]
         assert found == [(0, 1), (1, 0)]
 
 
-def test_a_store_is_not_ingested(tmp_path: Path) -> None:
-    ingest(log(tmp_path / "a.log", line("r1")), store=tmp_path / "store")
+def test_a_store_is_not_ingested(tmp_path: Path, place: str) -> None:
+    ingest(log(tmp_path / "a.log", line("r1")), store=place)
     with pytest.raises(InputError, match="store: a store; ingest reads logs"):
-        ingest(str(tmp_path / "store"), store=tmp_path / "other")
+        ingest(place, store=f"{place}-other")
 
 
 def started(*arguments: object) -> BaseProcess:
@@ -140,13 +147,16 @@ def run_until_killed(*arguments: object) -> None:
     assert process.exitcode == -9
 
 
+@ON_DISK
 @pytest.mark.parametrize(("owner", "method", "number", "when"), BEFORE_STREAMS_ARE_LIVE)
 def test_a_first_load_that_is_killed_leaves_nothing_visible(
-    tmp_path: Path, owner: str, method: str, number: int, when: str
+    tmp_path: Path, place: str, owner: str, method: str, number: int, when: str
 ) -> None:
-    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
-    run_until_killed(path, store, tmp_path / "scratch", 1, owner, method, number, when)
-    left = Store(str(store))
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), place
+    run_until_killed(
+        path, store, tmp_path / "scratch", environment(), 1, owner, method, number, when
+    )
+    left = Store(store)
     assert (left.live_parts(), left.rejects().num_rows, left.clocks().num_rows) == ([], 0, 0)
     summary = ingest(path, store=store)
     assert actions(summary) == [("loaded", "")]
@@ -157,49 +167,58 @@ def test_a_first_load_that_is_killed_leaves_nothing_visible(
     ("owner", "method", "number", "when"),
     [point for point in BEFORE_STREAMS_ARE_LIVE if point[1] != "_create"],
 )
+@ON_DISK
 def test_a_newer_load_that_is_killed_leaves_the_older_one(
-    tmp_path: Path, owner: str, method: str, number: int, when: str
+    tmp_path: Path, place: str, owner: str, method: str, number: int, when: str
 ) -> None:
-    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), place
     ingest(path, store=store)
-    old = Store(str(store))
+    old = Store(store)
     before = (old.live_parts(), old.rejects(), old.clocks())
-    run_until_killed(path, store, tmp_path / "scratch", 2, owner, method, number, when)
+    run_until_killed(
+        path, store, tmp_path / "scratch", environment(), 2, owner, method, number, when
+    )
     assert (old.live_parts(), old.rejects(), old.clocks()) == before
 
 
-def test_a_load_that_is_killed_after_its_commit_is_there(tmp_path: Path) -> None:
-    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
-    run_until_killed(path, store, tmp_path / "scratch", 1, "DeltaFiles", "_write", 3, "after")
+@ON_DISK
+def test_a_load_that_is_killed_after_its_commit_is_there(tmp_path: Path, place: str) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), place
+    run_until_killed(
+        path, store, tmp_path / "scratch", environment(), 1, "DeltaFiles", "_write", 3, "after"
+    )
     assert actions(ingest(path, store=store)) == [("already loaded", "")]
-    assert open_store(str(store)).rejects().num_rows == 1
+    assert open_store(store).rejects().num_rows == 1
 
 
-def test_vacuum_removes_what_a_killed_load_left(tmp_path: Path) -> None:
-    path, store = log(tmp_path / "a.log", line("r1")), tmp_path / "store"
+@ON_DISK
+def test_vacuum_removes_what_a_killed_load_left(tmp_path: Path, place: str) -> None:
+    path, store = log(tmp_path / "a.log", line("r1")), place
     ingest(path, store=store)
-    [live] = [Path(part.uri) for part in open_store(str(store)).live_parts()]
-    run_until_killed(path, store, tmp_path / "scratch", 2, "DeltaFiles", "put", 2, "after")
-    assert len(list((store / "streams").rglob("*.parquet"))) == 2
-    DeltaTable(store / "streams").vacuum(
+    [live] = [Path(part.uri).name for part in open_store(store).live_parts()]
+    run_until_killed(
+        path, store, tmp_path / "scratch", environment(), 2, "DeltaFiles", "put", 2, "after"
+    )
+    assert len(files_below(f"{store}/streams")) == 2
+    DeltaTable(f"{store}/streams").vacuum(
         retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True
     )
-    assert list((store / "streams").rglob("*.parquet")) == [live]
+    assert files_below(f"{store}/streams") == [live]
 
 
-def test_loads_of_one_source_by_several_processes_count_once(tmp_path: Path) -> None:
-    path, store = log(tmp_path / "a.log", line("r1"), "{"), tmp_path / "store"
+def test_loads_of_one_source_by_several_processes_count_once(tmp_path: Path, place: str) -> None:
+    path, store = log(tmp_path / "a.log", line("r1"), "{"), place
     never = ("PartWriter", "close", 0, "before")
     children = []
     for number in range(3):
         scratch = tmp_path / f"scratch{number}"
         scratch.mkdir()
-        children.append(started(path, store, scratch, 1, *never))
+        children.append(started(path, store, scratch, environment(), 1, *never))
     for process in children:
         process.join()
     assert [process.exitcode for process in children] == [0, 0, 0]
-    assert is_store(str(store))
-    found = open_store(str(store))
+    assert is_store(store)
+    found = open_store(store)
     assert [part.streams for part in found.live_parts()] == [1]
     assert (found.rejects().num_rows, found.clocks().num_rows) == (1, 1)
-    assert len(list((store / "streams").rglob("*.parquet"))) == 1
+    assert len(files_below(f"{store}/streams")) == 1

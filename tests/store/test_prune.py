@@ -5,7 +5,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.store.fakes import NOON_NS, FakeAdapter, line, log
-from tests.store.kept import HOUR_NS, Kept
+from tests.store.kept import HOUR_NS, ON_DISK, Kept
 from tokengap.errors import StoreError
 from tokengap.store import parts
 from tokengap.store.compact import compact
@@ -18,9 +18,9 @@ from tokengap.store.verify import verify
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Kept:
+def kept(tmp_path: Path, place: str) -> Kept:
     """A log over midnight between 29 and 30 November, one of each day, and one on no wall clock."""
-    kept = Kept(tmp_path)
+    kept = Kept(tmp_path, place)
     log(kept.logs / "both.log", line("b1"), line("b2", NOON_NS + DAY_NS, NOON_NS + DAY_NS + 7), "{")
     kept.write("first", "f1")
     kept.write("second", "s1", start_ns=NOON_NS + DAY_NS)
@@ -41,6 +41,7 @@ def test_days_before_the_date_go_and_others_stay(kept: Kept) -> None:
     assert verify(kept.store) == []
 
 
+@ON_DISK
 def test_what_has_no_day_has_no_age(kept: Kept) -> None:
     assert [day.day for day in pruned(kept, "9999-12-31")] == ["2025-11-29", "2025-11-30"]
     assert kept.requests() == ["m1"]
@@ -60,6 +61,7 @@ def test_pruned_loads_are_not_loaded_again(kept: Kept) -> None:
     assert kept.requests() == ["b2", "m1", "s1"]
 
 
+@ON_DISK
 def test_show_tells_what_was_pruned(kept: Kept) -> None:
     pruned(kept)
     first, second, undated = contents(kept.store).days.values()
@@ -73,6 +75,7 @@ def test_show_tells_what_was_pruned(kept: Kept) -> None:
     assert (undated.loads, undated.pruned_loads) == (1, 0)
 
 
+@ON_DISK
 def test_a_log_that_grew_later_replaces_what_is_left_of_it(kept: Kept) -> None:
     pruned(kept)
     path = kept.logs / "both.log"
@@ -84,6 +87,7 @@ def test_a_log_that_grew_later_replaces_what_is_left_of_it(kept: Kept) -> None:
     assert kept.requests() == ["b2", "m1", "s1"]
 
 
+@ON_DISK
 def test_the_bytes_go_with_vacuum_and_not_before(kept: Kept) -> None:
     version = DeltaTable(kept.path / "streams").version()
     pruned(kept)
@@ -110,6 +114,7 @@ def test_rows_that_come_meanwhile_go_too(kept: Kept, monkeypatch: pytest.MonkeyP
     assert kept.requests() == ["b2", "m1", "s1"]
 
 
+@ON_DISK
 def test_latency_rows_that_are_not_there_cannot_be_kept(kept: Kept) -> None:
     with pytest.raises(
         StoreError, match=r"no latency rows of 2025-11-29 .*`tokengap store latency`"
@@ -118,6 +123,7 @@ def test_latency_rows_that_are_not_there_cannot_be_kept(kept: Kept) -> None:
     assert len(kept.requests()) == 5
 
 
+@ON_DISK
 def test_a_newer_reader_of_the_format_brings_the_rows_back(kept: Kept) -> None:
     pruned(kept)
     kept.ingest(adapters=(FakeAdapter(version=2),))

@@ -9,6 +9,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
+from tests.store.kept import ON_DISK, files_below, rows_of
 from tokengap.adapters.source import open_source
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
@@ -30,12 +31,13 @@ def loaded(path: str, scratch: Path, *, trace: str | None = None, version: int =
 
 
 def requests(store: Store) -> list[str]:
-    tables = [pq.ParquetFile(part.uri).read(["request_id"]) for part in store.live_parts()]
+    tables = [rows_of(part.uri, "request_id") for part in store.live_parts()]
     return sorted(request for table in tables for request in table["request_id"].to_pylist())
 
 
-def files_below(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*.parquet"))
+def version(store: Store) -> int:
+    number: int = store.streams.ensure().version()
+    return number
 
 
 @pytest.fixture
@@ -46,8 +48,8 @@ def scratch(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return prepare_store(str(tmp_path / "store"))
+def store(place: str) -> Store:
+    return prepare_store(place)
 
 
 def test_a_store_not_made_yet_is_empty(store: Store) -> None:
@@ -74,6 +76,7 @@ def test_a_load_is_there_with_its_rejects_and_clocks(
     assert "/streams/day=2025-11-29/" in part.uri
 
 
+@ON_DISK
 def test_a_load_over_midnight_has_a_part_per_day(
     store: Store, scratch: Path, tmp_path: Path
 ) -> None:
@@ -84,6 +87,7 @@ def test_a_load_over_midnight_has_a_part_per_day(
     assert found == {"2025-11-29": 1, "2025-11-30": 1, "2025-12-01": 1, "undated": 1}
 
 
+@ON_DISK
 def test_other_engines_read_the_store_as_it_is(store: Store, scratch: Path, tmp_path: Path) -> None:
     lines = (line("r1", NOON_NS, NOON_NS + 7, NOON_NS + 5), line("r2", 1, 4, clock="monotonic"))
     store.commit([loaded(log(tmp_path / "a.log", *lines), scratch)], scratch, adapters=FAKE)
@@ -103,13 +107,13 @@ def test_a_second_load_of_a_source_changes_nothing(
 ) -> None:
     path = log(tmp_path / "a.log", line("r1"), "{")
     store.commit([loaded(path, scratch)], scratch, adapters=FAKE)
-    before, files = store.live_parts(), files_below(tmp_path / "store")
-    version = DeltaTable(f"{store.root}/streams").version()
+    before, files = store.live_parts(), files_below(store.root)
+    commits = version(store)
     [found] = store.commit([loaded(path, scratch)], scratch, adapters=FAKE)
     assert found.already == before[0].provenance
     assert open_store(store.root).live_parts() == before
-    assert DeltaTable(f"{store.root}/streams").version() == version
-    assert files_below(tmp_path / "store") == files
+    assert version(store) == commits
+    assert files_below(store.root) == files
 
 
 def test_a_newer_load_replaces_the_older_in_one_commit(
@@ -118,30 +122,32 @@ def test_a_newer_load_replaces_the_older_in_one_commit(
     path = log(tmp_path / "a.log", line("r1"), "{")
     first = loaded(path, scratch)
     store.commit([first], scratch, adapters=FAKE)
-    version = DeltaTable(f"{store.root}/streams").version()
+    before = version(store)
     [found] = store.commit([loaded(path, scratch, version=2)], scratch, adapters=FAKE)
     assert found.replaces == (first.provenance,)
-    assert DeltaTable(f"{store.root}/streams").version() == version + 1
+    assert version(store) == before + 1
     assert [part.provenance.adapter_version for part in store.live_parts()] == [2]
     assert store.rejects().num_rows == 1  # the new load's, not both
     assert store.clocks().num_rows == 1
 
 
+@ON_DISK
 def test_an_older_version_finds_its_own_files(store: Store, scratch: Path, tmp_path: Path) -> None:
     path = log(tmp_path / "a.log", line("r1"))
     store.commit([loaded(path, scratch)], scratch, adapters=FAKE)
-    version = DeltaTable(f"{store.root}/streams").version()
+    older = version(store)
     store.commit([loaded(path, scratch, trace="new")], scratch, adapters=FAKE)
-    then = pl.read_delta(f"{store.root}/streams", version=version)
+    then = pl.read_delta(f"{store.root}/streams", version=older)
     now = pl.read_delta(f"{store.root}/streams")
     assert then["trace"].to_list() == ["a"]
     assert now["trace"].to_list() == ["new"]
 
 
+@ON_DISK
 def test_going_back_to_the_older_load_works(store: Store, scratch: Path, tmp_path: Path) -> None:
     path = log(tmp_path / "a.log", line("r1"), "{")
-    for version in (1, 2, 1):
-        store.commit([loaded(path, scratch, version=version)], scratch, adapters=FAKE)
+    for number in (1, 2, 1):
+        store.commit([loaded(path, scratch, version=number)], scratch, adapters=FAKE)
     assert [part.provenance.adapter_version for part in store.live_parts()] == [1]
     assert store.rejects().num_rows == 1
 
@@ -149,7 +155,7 @@ def test_going_back_to_the_older_load_works(store: Store, scratch: Path, tmp_pat
 def test_loads_of_one_call_are_one_commit(store: Store, scratch: Path, tmp_path: Path) -> None:
     loads = [loaded(log(tmp_path / f"{name}.log", line(name)), scratch) for name in "abc"]
     store.commit(loads, scratch, adapters=FAKE)
-    table = DeltaTable(f"{store.root}/streams")
+    table = store.streams.ensure()
     assert (table.version(), len(table.file_uris())) == (1, 3)
     [note] = [entry["tokengap"] for entry in table.history() if "tokengap" in entry]
     assert "a.log" in str(note)
@@ -161,11 +167,11 @@ def test_a_key_the_store_holds_is_refused_before_anything_is_written(
     store.commit(
         [loaded(log(tmp_path / "a.log", line("r1")), scratch, trace="t")], scratch, adapters=FAKE
     )
-    files = files_below(tmp_path / "store")
+    files = files_below(store.root)
     other = loaded(log(tmp_path / "b.log", line("r1", 1, 2), "{"), scratch, trace="t")
     with pytest.raises(KeyCollisionError, match=r"a.log:1 and .*b.log:1|b.log:1 and .*a.log:1"):
         store.commit([other], scratch, adapters=FAKE)
-    assert files_below(tmp_path / "store") == files
+    assert files_below(store.root) == files
     assert store.rejects().num_rows == 0
 
 
@@ -202,7 +208,7 @@ def test_of_two_racing_loads_of_one_source_one_counts(
     assert found.already is not None
     assert requests(store) == ["r1"]
     assert store.rejects().num_rows == 1
-    assert len(files_below(tmp_path / "store" / "streams")) == 1  # the loser's is gone
+    assert len(files_below(store.streams.uri)) == 1  # the loser's is gone
 
 
 def test_racing_loads_of_different_sources_both_count(
@@ -223,9 +229,10 @@ def test_racing_loads_with_the_same_key_do_not_both_count(
     with pytest.raises(KeyCollisionError):
         store.commit([second], scratch, adapters=FAKE)
     assert [part.provenance for part in store.live_parts()] == [first.provenance]
-    assert len(files_below(tmp_path / "store" / "streams")) == 1
+    assert len(files_below(store.streams.uri)) == 1
 
 
+@ON_DISK
 def test_a_table_that_never_stands_still_is_an_error(
     store: Store, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +244,7 @@ def test_a_table_that_never_stands_still_is_an_error(
     with pytest.raises(StoreError, match="other writers keep changing it"):
         store.commit([load], scratch, adapters=FAKE)
     assert store.live_parts() == []
-    assert files_below(tmp_path / "store") == []
+    assert files_below(store.root) == []
 
 
 def test_an_error_after_the_commit_does_not_take_it_back(
@@ -257,6 +264,7 @@ def test_an_error_after_the_commit_does_not_take_it_back(
     assert requests(open_store(store.root)) == ["r1"]
 
 
+@ON_DISK
 def test_a_damaged_part_is_named(store: Store, scratch: Path, tmp_path: Path) -> None:
     store.commit([loaded(log(tmp_path / "a.log", line("r1")), scratch)], scratch, adapters=FAKE)
     [part] = store.live_parts()
@@ -265,6 +273,7 @@ def test_a_damaged_part_is_named(store: Store, scratch: Path, tmp_path: Path) ->
         open_store(store.root).live_parts()
 
 
+@ON_DISK
 def test_a_damaged_table_is_an_error(store: Store, scratch: Path, tmp_path: Path) -> None:
     store.commit([loaded(log(tmp_path / "a.log", line("r1")), scratch)], scratch, adapters=FAKE)
     for entry in (tmp_path / "store" / "streams" / "_delta_log").glob("*.json"):
@@ -315,8 +324,8 @@ def test_a_store_made_between_two_looks_is_taken(
 def test_a_store_may_have_any_name(tmp_path: Path, scratch: Path, name: str) -> None:
     store = prepare_store(str(tmp_path / name))
     path = log(tmp_path / "a.log", line("r1"), "{")
-    for version in (1, 2):
-        store.commit([loaded(path, scratch, version=version)], scratch, adapters=FAKE)
+    for number in (1, 2):
+        store.commit([loaded(path, scratch, version=number)], scratch, adapters=FAKE)
     assert requests(open_store(str(tmp_path / name))) == ["r1"]
     assert [part.provenance.adapter_version for part in store.live_parts()] == [2]
     assert store.rejects().num_rows == 1
