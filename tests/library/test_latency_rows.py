@@ -77,6 +77,10 @@ def test_a_day_is_worked_out_once(kept: Kept) -> None:
     assert told(make(kept)) == [(day, requests, False) for day, requests in both]
     assert kept_days(kept.store) == files
     assert verify(kept.store, grace_ns=0) == []
+    only = "_last_attempts"
+    with from_kept(make(kept), CATALOGUE, Declared(), kept.scratch, only=only) as con:
+        found = con.execute(f"SELECT request_id, ttft_ns FROM {only} ORDER BY ALL").fetchall()
+    assert found == [("f1", 100), ("f2", 100), ("s1", 100)]
 
 
 @ON_DISK
@@ -295,10 +299,10 @@ def test_a_service_is_judged_as_its_file_declares() -> None:
     )
 
 
-def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path, place: str) -> None:
+def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path) -> None:
     # Both vantages, a raw and a summary file of one run, with and without a wall clock.
     logs = [str(SAMPLES / name) for name in ("aiperf", "aiperf-raw", "envoy-ai-gateway")]
-    store = Store(place)
+    store = Store(str(tmp_path / "store"))
     ingest(logs, store.root, tmp_path)
     facts = Declared()
     kept = keep_latency(store, CATALOGUE, [facts], tmp_path)

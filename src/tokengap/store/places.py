@@ -27,9 +27,9 @@ _INNER: Final = re.compile(rf"^(?:[\w.]+\.)?{StoreError.__name__}: (.*)$", re.MU
 _COLOUR: Final = re.compile(r"\x1b\[\d+m")
 _PATIENCE: Final = {
     "connect_timeout": "5s",
-    "timeout": "60s",
+    "timeout": "30s",
     "max_retries": "5",
-    "retry_timeout": "60s",
+    "retry_timeout": "30s",
 }
 """Of Delta Lake, which otherwise takes three minutes to say that nobody answers."""
 
@@ -187,7 +187,7 @@ def _arrow(access: _Access) -> pafs.FileSystem:
         region=access.region,
         endpoint_override=access.endpoint,
         connect_timeout=5,
-        request_timeout=60,
+        request_timeout=10,
         allow_delayed_open=True,  # a file of few bytes is one request, and there at once or not
     )
 
