@@ -38,7 +38,7 @@ def test_each_request_is_judged_as_the_library_judges_it(
     (service,) = (each for each in slo.services if each.name == law.service)
     truth = [judge(request, service) for request in of_week(law, week)]
     write_logs((one.request for one in truth), tmp_path / "logs")
-    library.read((tmp_path / "logs").iterdir(), Declared(vantage=service.vantage))
+    library.read((tmp_path / "logs").iterdir(), Declared(vantage=law.vantages[0]))
     for slo_class in law.classes:
         of_class = [one for one in truth if one.request.facts["slo_class"] == slo_class]
         assert _by_library(library, of_class) == {o.request.name: _plain(o) for o in of_class}

@@ -9,7 +9,7 @@ from fractions import Fraction
 from tests.weekly.generated import Request
 from tests.weekly.plain import Verdicts, judge
 from tokengap.slo.model import Goal, SloFile
-from tokengap.weekly.calendar import HOURS, Week, hour_start
+from tokengap.weekly.calendar import DAYS, HOURS, Week, hour_start
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Truth:
 
     def __init__(self, requests: Iterable[Request], slo: SloFile) -> None:
         self.services = {service.name: service for service in slo.services}
+        self._slo = slo
         self._excluded = {name: slo.exclusions_of(name) for name in self.services}
         self.verdicts: list[Verdicts] = []
         self.left_out: list[Request] = []
@@ -64,6 +65,26 @@ class Truth:
         ]
         seen = {one.request.sent_ns // 10**9 // 3600 for one in self.week(service, week)}
         return due, sorted(seen.intersection(due))
+
+    def resources(self, service: str, week: Week) -> tuple[float, float]:
+        """GPUs and cost of the week: of a deployment, the part of the tokens that is the service's.
+
+        Machines run in spans that are excluded, too.
+        """
+        tokens = Counter[tuple[str, str]]()
+        for request in [*self.left_out, *(one.request for one in self.verdicts)]:
+            if week.first <= request.sent.date() < week.after:
+                answers = sum(answer.output_tokens for answer in request.answers)
+                key = (request.facts["deployment"], request.service)
+                tokens[key] += request.prompt_tokens + answers
+        gpus, cost = 0.0, 0.0
+        for day in week.days:
+            for deployment in self._slo.deployments_on(day):
+                whole = sum(tokens[deployment.name, name] for name in self.services)
+                part = tokens[deployment.name, service] / whole
+                gpus += part * (deployment.gpus or 0) / DAYS
+                cost += part * float(deployment.cost_per_h or 0) * HOURS / DAYS
+        return gpus, cost
 
 
 def tallies(verdicts: Iterable[Verdicts]) -> dict[str, Tally]:
