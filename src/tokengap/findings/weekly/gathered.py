@@ -72,7 +72,7 @@ def gather(
         judged.over(first, week.after)
         hours, work = judged.table("FROM promised_hours"), judged.rows("FROM promised_work")
         judged.over(before.first, week.after, in_force_at_end(week))
-        cells = judged.table("FROM promised_cells()")
+        cells = judged.table("FROM promised_cells() ORDER BY ALL")
         judged.over(before.first, week.first)
         places_before = judged.rows("FROM promised_places")
         seen_before = judged.rows("SELECT DISTINCT vantage FROM _kept_latency")
@@ -87,7 +87,7 @@ def gather(
             cells=cells,
             places_before=places_before,
             places=judged.rows("FROM promised_places"),
-            contributors=judged.rows("FROM promised_contributors"),
+            contributors=judged.rows("FROM promised_contributors ORDER BY ALL"),
             worst=judged.rows(_WORST),
             sources=judged.rows(_SOURCES),
             excluded=list(_excluded(judged, file, week)),
