@@ -1,10 +1,11 @@
 """What a week's report must count, by the plain verdicts on the generated requests."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from itertools import chain
 
 from tests.weekly.generated import Request
 from tests.weekly.plain import Verdicts, judge
@@ -33,7 +34,7 @@ class Truth:
         self.services = {service.name: service for service in slo.services}
         self._slo = slo
         self._excluded = {name: slo.exclusions_of(name) for name in self.services}
-        self.verdicts: list[Verdicts] = []
+        self._by_day: dict[tuple[str, date], list[Verdicts]] = defaultdict(list)
         self.left_out: list[Request] = []
         """Requests in a span that is excluded."""
         for request in requests:
@@ -41,19 +42,16 @@ class Truth:
             if any(span.start <= request.sent < span.end for span in spans):
                 self.left_out.append(request)
             else:
-                self.verdicts.append(judge(request, self.services[request.service]))
+                judged = judge(request, self.services[request.service])
+                self._by_day[request.service, request.sent.date()].append(judged)
 
-    def within(self, service: str, first: date, after: date) -> list[Verdicts]:
-        """Verdicts on the service's requests of these days."""
-        return [
-            one
-            for one in self.verdicts
-            if one.request.service == service and first <= one.request.sent.date() < after
-        ]
+    def day(self, service: str, day: date) -> list[Verdicts]:
+        """Verdicts on the service's requests of the day."""
+        return self._by_day[service, day]
 
     def week(self, service: str, week: Week) -> list[Verdicts]:
         """Verdicts on the service's requests of the week."""
-        return self.within(service, week.first, week.after)
+        return list(chain.from_iterable(self.day(service, day) for day in week.days))
 
     def hours(self, service: str, week: Week) -> tuple[list[int], list[int]]:
         """Hours since 1970 of the week for which something is promised; those with requests."""
@@ -71,12 +69,12 @@ class Truth:
 
         Machines run in spans that are excluded, too.
         """
+        weeks = (self.week(name, week) for name in self.services)
+        ours = [one.request for one in chain.from_iterable(weeks)]
         tokens = Counter[tuple[str, str]]()
-        for request in [*self.left_out, *(one.request for one in self.verdicts)]:
-            if week.first <= request.sent.date() < week.after:
-                answers = sum(answer.output_tokens for answer in request.answers)
-                key = (request.facts["deployment"], request.service)
-                tokens[key] += request.prompt_tokens + answers
+        for request in [*ours, *(r for r in self.left_out if r.sent.date() in week.days)]:
+            answers = sum(answer.output_tokens for answer in request.answers)
+            tokens[request.facts["deployment"], request.service] += request.prompt_tokens + answers
         gpus, cost = 0.0, 0.0
         for day in week.days:
             for deployment in self._slo.deployments_on(day):
@@ -101,18 +99,27 @@ def tallies(verdicts: Iterable[Verdicts]) -> dict[str, Tally]:
     }
 
 
-def budget(truth: Truth, service: str, name: str, week: Week) -> tuple[Fraction, int, int]:
-    """Misses that the target allows in the window up to the week's end, all, and this week's."""
+@dataclass
+class Spent:
+    """Misses that a target allows in its window up to the week's end, and those there were."""
+
+    allowed: Fraction = Fraction(0)
+    spent: int = 0
+    spent_this_week: int = 0
+
+
+def budgets(truth: Truth, service: str, week: Week) -> dict[str, Spent]:
+    """By name of the promise; each day's requests by the target of that day."""
     first, _ = truth.services[service].window.span(week.last)
-    allowed, spent, this_week = Fraction(0), 0, 0
+    found: dict[str, Spent] = defaultdict(Spent)
     for step in range((week.after - first).days):
         day = first + timedelta(step)
-        tally = tallies(truth.within(service, day, day + timedelta(1))).get(name, Tally())
-        target = next(g.target for g in truth.services[service].on(day) if _name(g) == name)
-        allowed += tally.applies * (1 - Fraction(target))
-        spent += tally.applies - tally.met
-        this_week += (tally.applies - tally.met) * (day >= week.first)
-    return allowed, spent, this_week
+        targets = {_name(goal): goal.target for goal in truth.services[service].on(day)}
+        for name, tally in tallies(truth.day(service, day)).items():
+            found[name].allowed += tally.applies * (1 - Fraction(targets[name]))
+            found[name].spent += tally.applies - tally.met
+            found[name].spent_this_week += (tally.applies - tally.met) * (day >= week.first)
+    return found
 
 
 def _name(goal: Goal) -> str:
