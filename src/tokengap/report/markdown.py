@@ -22,6 +22,7 @@ _EDGES: Final = re.compile(r"(?P<before>[(]*)(?P<core>.*?)(?P<after>[*]?[),.:;?]
 _PLAIN: Final = re.compile(
     r"[^\W\d_]+(?:[-'\u2019/][^\W\d_]+)*"  # words
     r"|[-+<>≤≥±]?\d+(?:[\s.,]\d+)*"  # numbers
+    r"|\d\d:\d\d|\d{4}-(?:W\d\d|\d\d-\d\d)"  # times, weeks, days
     r"|[^\W_]{1,4}"  # p50, r12; longer ones may be read as the digest of a commit
     r"|[-\u2013·≤≥=+/%●◆○]*"
 )

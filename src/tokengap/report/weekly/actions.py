@@ -8,9 +8,7 @@ from tokengap.findings import Finding
 from tokengap.report.weekly.promised import Promised, promised
 from tokengap.report.weekly.words import (
     counted,
-    exact_share,
     fired,
-    kept_share,
     listed,
     log_text,
     moment,
@@ -74,9 +72,8 @@ class _Fact:
 def _facts(each: Promised) -> Iterator[_Fact]:
     promise = each.promise
     if promise.is_kept is False:
-        kept, target = kept_share(promise.kept, promise.goal.target), promise.goal.target
-        bad = counted(promise.kept.bad, "request")
-        yield _Fact("missed", f"missed, {kept} kept and {exact_share(target)} promised ({bad} bad)")
+        bad, of = format_count(promise.kept.bad), counted(promise.kept.applies, "request")
+        yield _Fact("missed", f"missed, {bad} of {of} bad")
     yield from _budget(each)
     if rules := fired(promise):
         first = rules[0]
@@ -103,7 +100,7 @@ def _begin(weekly: Weekly) -> Iterator[Action]:
     """Where misses gather, in services that have something to explain."""
     for service in weekly.services:
         troubled = any(p.of is service and list(_facts(p)) for p in promised(weekly))
-        found = top(service) if troubled else []
+        found = top(service)[:_BEGIN_WITH] if troubled else []
         if found:
             name = plain(service.service.name)
             says = listed(map(_stands_out, found))
@@ -117,7 +114,7 @@ def top(service: ServiceWeek) -> list[Contributor]:
     for each in sorted(service.contributors, key=lambda each: -each.bad_share):
         if each.value is not None and each.value != "unexplained":
             best.setdefault(each.dimension, each)
-    return [each for each in best.values() if _gathers(each)][:_BEGIN_WITH]
+    return [each for each in best.values() if _gathers(each)]
 
 
 def _gathers(each: Contributor) -> bool:

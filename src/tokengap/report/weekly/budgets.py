@@ -5,10 +5,11 @@ from typing import Final
 
 from tokengap.findings.audit import Row
 from tokengap.report.section import Key, Section, Table
-from tokengap.report.weekly.chart_budgets import PARTS, budgets_chart
+from tokengap.report.weekly.chart_budgets import PARTS, budgets_chart, pieces
 from tokengap.report.weekly.promised import Promised, promised
 from tokengap.report.weekly.words import (
     budget_left,
+    counted,
     day_name,
     fired,
     moment,
@@ -36,17 +37,16 @@ def budgets(weekly: Weekly, scope: str) -> Section:
     """What targets allow to miss, and what is left of it."""
     told = promised(weekly)
     drawn = [_drawn(each) for each in told if each.promise.budget.allowed]
+    parts = {piece["part"] for piece in pieces(drawn)}
     return Section(
         "budgets",
         "Error budgets",
-        f"{format_count(len(told))} promises",
+        counted(len(told), "promise"),
         scope,
-        legend=[Key(place, part, _KEYS[part]) for part, place in PARTS.items()] if drawn else (),
+        legend=[Key(place, part, _KEYS[part]) for part, place in PARTS.items() if part in parts],
         chart=budgets_chart(drawn) if drawn else None,
         data=[_drawn(each) for each in told],
-        table=Table(BUDGET_COLUMNS, [_row(each) for each in told], _WORDS, tight=True)
-        if told
-        else None,
+        table=Table(BUDGET_COLUMNS, [_row(each) for each in told], _WORDS, tight=True),
         notes=["Lasts: at this week's rate. A request that is missed or unknown spends budget."],
     )
 
@@ -104,12 +104,10 @@ def burn(weekly: Weekly, scope: str) -> Section:
     return Section(
         "burn",
         "Burn rates",
-        f"highest rates of {format_count(len(told))} promises",
+        f"highest rates of {counted(len(told), 'promise')}",
         scope,
         data=[row for each in told for row in _burn_data(each)],
-        table=Table(columns, [_burn(each, rules) for each in told], _WORDS, tight=True)
-        if rules
-        else None,
+        table=Table(columns, [_burn(each, rules) for each in told], _WORDS, tight=True),
         notes=[_HOW],
     )
 

@@ -8,7 +8,7 @@ from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import PLACES, SQUARE, Place
 from tokengap.report.weekly.actions import OF_MISSES, top, value
 from tokengap.report.weekly.chart_contributors import contributors_chart
-from tokengap.report.weekly.words import log_text, moment
+from tokengap.report.weekly.words import counted, log_text, moment
 from tokengap.report.words import NAMES, plain
 from tokengap.units import format_count, format_duration, format_share
 from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly, WorstRequest
@@ -22,31 +22,28 @@ _CONTRIBUTOR_COLUMNS: Final = (
     "service", "what", "which", "requests", "of all", "bad", "of the misses", "kept",
 )  # fmt: skip
 _WORST_COLUMNS: Final = (
-    "service", "request", "waited", "limits long", "began, UTC", "tenant", "model", "worker",
-    "cause", "prompt tokens", "output tokens", "trace",
+    "service", "request", "waited", "times limit", "began, UTC", "tenant", "model", "worker",
+    "cause", "prompt tokens", "output tokens",
 )  # fmt: skip
+_STALLS: Final = (
+    "Completed requests that met their average TPOT and missed their worst gap; possible ones are "
+    "those of which the log leaves one verdict open."
+)
 _TICK: Final = Place("tick", "var(--ink)", "M-0.25,-1.3H0.25V1.3H-0.25Z")
 
 
-def stalls(weekly: Weekly, scope: str) -> Section:
-    """Requests that are fine on average and stalled."""
+def stalls(weekly: Weekly, scope: str) -> Section | None:
+    """Requests that are fine on average and stalled; None unless both limits are promised."""
     found = [(of, of.stalls) for of in weekly.services if of.stalls]
+    if not found:
+        return None
     return Section(
         "hidden_stalls",
         "Hidden stalls",
-        f"n {format_count(sum(each.completed for _, each in found))} completed requests"
-        if found
-        else "",
+        f"n {format_count(sum(each.completed for _, each in found))} completed requests",
         scope,
-        table=Table(_STALL_COLUMNS, [_stalls(*each) for each in found], ("service",), tight=True)
-        if found
-        else None,
-        notes=[
-            "Completed requests that met their average TPOT and missed their worst gap; possible "
-            "ones are those of which the log leaves one verdict open."
-            if found
-            else "No service promises both an average TPOT and a worst gap."
-        ],
+        table=Table(_STALL_COLUMNS, [_stalls(*each) for each in found], ("service",), tight=True),
+        notes=[_STALLS],
     )
 
 
@@ -66,9 +63,11 @@ def _part(count: int | None, of: int | None) -> str:
     return "-" if count is None or not of else format_share(count / of)
 
 
-def contributors(weekly: Weekly, scope: str) -> Section:
-    """Where requests that were not good gather."""
+def contributors(weekly: Weekly, scope: str) -> Section | None:
+    """Where requests that were not good gather; None if all were good."""
     told = [(of, each) for of in weekly.services for each in of.contributors]
+    if not told:
+        return None
     drawn = [_bar(of, each) for of, each in told if each.offered < of.offered]
     bad = sum(of.whole.bad for of in weekly.services)
     return Section(
@@ -81,10 +80,7 @@ def contributors(weekly: Weekly, scope: str) -> Section:
         data=[_contributor_data(*pair) for pair in told],
         table=Table(
             _CONTRIBUTOR_COLUMNS, [_contributor(*p) for p in told], _CONTRIBUTOR_WORDS, tight=True
-        )
-        if told
-        else None,
-        notes=[] if told else ["No request missed."],
+        ),
     )
 
 
@@ -143,24 +139,24 @@ def _contributor_data(of: ServiceWeek, each: Contributor) -> Row:
     }
 
 
-def worst(weekly: Weekly, scope: str) -> Section:
-    """The requests that were furthest over a limit, by name."""
+def worst(weekly: Weekly, scope: str) -> Section | None:
+    """The requests that were furthest over a limit, by name; None if none was over one."""
     told = [(of, each) for of in weekly.services for each in of.worst]
+    if not told:
+        return None
     return Section(
         "worst_requests",
         "Worst requests",
-        f"{format_count(len(told))} requests" if told else "",
+        counted(len(told), "request"),
         scope,
         data=[_worst_data(*pair) for pair in told],
-        table=Table(_WORST_COLUMNS, [_worst(*pair) for pair in told], _WORST_WORDS, tight=True)
-        if told
-        else None,
-        notes=[] if told else ["No request is known to be over a limit."],
+        table=Table(_WORST_COLUMNS, [_worst(*pair) for pair in told], _WORST_WORDS, tight=True),
+        notes=["Rows as CSV and JSON name each one's trace too."],
     )
 
 
 _WORST_WORDS: Final = (
-    "service", "request", "waited", "tenant", "model", "worker", "cause", "trace",
+    "service", "request", "waited", "tenant", "model", "worker", "cause",
 )  # fmt: skip
 
 
@@ -176,7 +172,6 @@ def _worst(of: ServiceWeek, each: WorstRequest) -> list[str]:
         log_text(each.worker),
         (each.cause or "not worked out").replace("_", " "),
         *("-" if n is None else format_count(n) for n in (each.prompt_tokens, each.output_tokens)),
-        log_text(each.trace),
     ]
 
 

@@ -7,7 +7,7 @@ from tokengap.findings import Finding
 from tokengap.findings.audit import Row
 from tokengap.report.section import Section, Table
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import VERDICTS, points, points_span
+from tokengap.report.weekly.words import VERDICTS, counted, points, points_span
 from tokengap.units import format_count, format_share
 from tokengap.weekly.model import (
     BETTER,
@@ -41,10 +41,10 @@ def changes(weekly: Weekly, scope: str) -> Section:
     return Section(
         "changes",
         "Against the week before",
-        f"{comparisons} comparisons",
+        counted(weekly.comparisons, "comparison"),
         scope,
         data=[_data(each) for each in told],
-        table=Table(COLUMNS, [_row(each) for each in told], _WORDS, tight=True) if told else None,
+        table=Table(COLUMNS, [_row(each) for each in told], _WORDS, tight=True),
         findings=list(_why(told)),
         notes=[
             _HOW,

@@ -24,12 +24,17 @@ def budgets_chart(rows: Sequence[Row]) -> Spec:
     rows: each with name, said, and the parts of its budget that were spent_before and
     spent_this_week, 1 being all of it.
     """
-    pieces = [piece for rank, row in enumerate(rows) for piece in _pieces(rank, row)]
-    most = min(_MOST, max(1.0, *(piece["end"] for piece in pieces)))
-    layers = [_bars(pieces, most), *_whole(most), *_names(rows)]
+    drawn = pieces(rows)
+    most = max(1.0, *(piece["end"] for piece in drawn))
+    layers = [_bars(drawn, most), *_whole(most), *_names(rows)]
     return specification(
         layers, _STEP * len(rows), "Error budgets: spent before, this week, and left.", framed=False
     )
+
+
+def pieces(rows: Sequence[Row]) -> list[Row]:
+    """The parts of all bars, each of a kind of `PARTS`."""
+    return [piece for rank, row in enumerate(rows) for piece in _pieces(rank, row)]
 
 
 def _pieces(rank: int, row: Row) -> Iterator[Row]:
@@ -58,10 +63,10 @@ def _x(field: str, most: float, **axis: Any) -> alt.X:
     return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=shown)
 
 
-def _bars(pieces: Sequence[Row], most: float) -> Layer:
+def _bars(drawn: Sequence[Row], most: float) -> Layer:
     colours = alt.Scale(domain=[*PARTS], range=[place.colour for place in PARTS.values()])
     return (
-        over(pieces)
+        over(drawn)
         .mark_bar(height=_THICK, yOffset=_BAR)
         .encode(
             x=_x("start", most, tickCount=alt.ExprRef("ceil(width / 160)")),

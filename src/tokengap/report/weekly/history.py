@@ -9,6 +9,7 @@ from tokengap.report.theme import PLACES
 from tokengap.report.weekly.chart_strips import Mark, Plot, Strip, around, strips, ticks
 from tokengap.report.weekly.promised import Promised, promised
 from tokengap.report.weekly.words import (
+    counted,
     day_name,
     exact_share,
     kept_share,
@@ -41,7 +42,7 @@ def history(weekly: Weekly, scope: str) -> Section:
     return Section(
         "history",
         "Day by day, and week by week",
-        f"{format_count(len(drawn))} promises",
+        counted(len(drawn), "promise"),
         scope,
         legend=list(_legend(marks)),
         chart=strips(made, "Share of requests that kept each promise, by day and by week.")

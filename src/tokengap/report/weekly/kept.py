@@ -27,7 +27,7 @@ def kept(weekly: Weekly, scope: str) -> Section:
         "How each promise was kept",
         f"n {offered} offered requests, per request",
         scope,
-        table=Table(COLUMNS, [_row(each) for each in told], WORDS, tight=True) if told else None,
+        table=Table(COLUMNS, [_row(each) for each in told], WORDS, tight=True),
         notes=list(_notes(told)),
     )
 

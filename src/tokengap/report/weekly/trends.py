@@ -24,20 +24,22 @@ _HOW: Final = (
 )
 
 
-def goodput(weekly: Weekly, scope: str) -> Section:
-    """Good requests a second, and the cost of each."""
+def goodput(weekly: Weekly, scope: str) -> Section | None:
+    """Good requests a second, and the cost of each; None without an hour of data."""
     told = [of for of in weekly.services if any(each.hours_seen for each in of.trend)]
+    if not told:
+        return None
     rows = [_row(of, of.trend[-1]) for of in weekly.services if of.trend]
     return Section(
         "goodput",
         "Goodput and cost, twelve weeks",
         "good requests per second of the hours with data",
         scope,
-        chart=strips([_strip(weekly.week, of) for of in told], "Goodput and cost per good request.")
-        if told
-        else None,
+        chart=strips(
+            [_strip(weekly.week, of) for of in told], "Goodput and cost per good request."
+        ),
         data=[_data(of, each) for of in weekly.services for each in of.trend],
-        table=Table(_COLUMNS, rows, ("service", "week"), tight=True) if rows else None,
+        table=Table(_COLUMNS, rows, ("service", "week"), tight=True),
         notes=[_HOW],
     )
 
@@ -111,13 +113,13 @@ def _data(of: ServiceWeek, each: Trend) -> Row:
     }
 
 
-def headroom(weekly: Weekly, scope: str) -> Section:
-    """How much load the promises were kept under."""
+def headroom(weekly: Weekly, scope: str) -> Section | None:
+    """How much load the promises were kept under; None where that is not known."""
     said = [line for of in weekly.services for line in headroom_lines(of)]
-    none = "No service has enough hours to say what load its promises bear."
+    if not said:
+        return None
     found = [Finding("headroom", "note", line) for line in said]
-    notes = [] if found else [none]
-    return Section("headroom", "Capacity headroom", "", scope, findings=found, notes=notes)
+    return Section("headroom", "Capacity headroom", "", scope, findings=found)
 
 
 def headroom_lines(of: ServiceWeek) -> Iterator[str]:

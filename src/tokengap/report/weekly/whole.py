@@ -56,11 +56,11 @@ def _banner(weekly: Weekly) -> Banner:
 def _sections(weekly: Weekly) -> Iterator[Section]:
     scope = " · ".join(_places(weekly)) or "no requests"
     yield glance(weekly, scope)
-    for build in (
-        kept, history, budgets, burn, changes, stalls, contributors, worst, coverage, left_out,
-        goodput, headroom, notes,
-    ):  # fmt: skip
-        if section := build(weekly, scope):
+    of_promises = (kept, history, budgets, burn, changes)
+    for build in of_promises if promised(weekly) else ():
+        yield build(weekly, scope)
+    for some in (stalls, contributors, worst, coverage, left_out, goodput, headroom, notes):
+        if section := some(weekly, scope):
             yield section
     yield terms(scope)
 

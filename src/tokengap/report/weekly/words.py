@@ -121,7 +121,7 @@ def fired(promise: Promise) -> list[Burn]:
 def burn_words(promise: Promise) -> str:
     """For how many hours a rule was over its threshold; calm if for none."""
     if over := fired(promise):
-        return f"over for {format_count(max(burn.hours_over for burn in over))} h"
+        return f"over {format_count(max(burn.hours_over for burn in over))} h"
     return "calm" if any(burn.worst is not None for burn in promise.burn) else "-"
 
 
