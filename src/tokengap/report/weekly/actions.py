@@ -156,7 +156,7 @@ def _data(weekly: Weekly) -> Iterator[Action]:
             advice = "reports made before that say less; make them again"
             yield _action("late", "unknown", f"late data of {name}", says, advice)
     if weekly.unmatched:
-        says = f"{counted(weekly.unmatched, 'request')} belong to no service."
+        says = f"Of no service: {counted(weekly.unmatched, 'request')}."
         yield _action("unmatched", "note", "requests of no service", says, "widen a match rule")
 
 

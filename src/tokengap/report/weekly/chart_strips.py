@@ -13,7 +13,7 @@ import altair as alt
 
 from tokengap.findings.audit import Row
 from tokengap.report.layers import TEXT, Layer, Spec, over, specification
-from tokengap.report.theme import PLACES
+from tokengap.report.theme import PLACES, Place
 
 _TITLE: Final = 34  # pixels above a strip that its title and some air take
 _HEIGHT: Final = 58
@@ -171,12 +171,19 @@ def _marks(rows: Sequence[Row]) -> Iterator[Layer]:
         y=_y("y"), detail="line:N"
     )
     yield drawn.mark_rule(stroke="var(--muted)", opacity=0.7).encode(y=_y("y_low"), y2="y_high")
-    for key in dict.fromkeys(row["place"] for row in rows):
-        place = PLACES[key]
-        found = over([row for row in rows if row["place"] == key])
-        yield found.mark_point(
-            shape=place.path, fill=place.colour, stroke=place.colour, opacity=1, size=38,
-        ).encode(x=_x("x"), y=_y("y"), tooltip=tooltip)  # fmt: skip
+    places = [place for key, place in PLACES.items() if any(row["place"] == key for row in rows)]
+    yield drawn.mark_point(opacity=1, size=38).encode(
+        y=_y("y"),
+        fill=alt.Fill(**_by_place(places, [place.colour for place in places])),
+        stroke=alt.Stroke(**_by_place(places, [place.colour for place in places])),
+        shape=alt.Shape(**_by_place(places, [place.path for place in places])),
+        tooltip=tooltip,
+    )
+
+
+def _by_place(places: Sequence[Place], looks: list[str]) -> dict[str, Any]:
+    scale = alt.Scale(domain=[place.key for place in places], range=looks)
+    return {"shorthand": "place:N", "scale": scale, "legend": None}
 
 
 _DRAWN: Final = frozenset({"x", "y", "y_low", "y_high", "place", "line"})

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final
 
 from tokengap.report.section import Key, Section
-from tokengap.report.theme import PLACES
+from tokengap.report.theme import PLACES, Place
 from tokengap.report.weekly.chart_strips import Mark, Plot, Strip, around, strips, ticks
 from tokengap.report.weekly.promised import Promised, promised
 from tokengap.report.weekly.words import (
@@ -27,6 +27,7 @@ _HOW: Final = (
     "are 95 % intervals, dashed lines are the targets of now; limits are those of the time. No "
     "mark: no data."
 )
+_DASHES: Final = Place("target", "var(--ink)", "M-1.4,0H-0.4M0.4,0H1.4")
 _KEPT, _MISSED = "meets", "hidden"
 
 
@@ -57,6 +58,8 @@ def _legend(marks: Sequence[Mark]) -> Iterator[Key]:
     for key, says in ((_KEPT, "target reached"), (_MISSED, "below the target")):
         if count := sum(mark.place == key for mark in marks):
             yield Key(PLACES[key], says, format_count(count))
+    if marks:
+        yield Key(_DASHES, "dashed line", "target")
 
 
 def _strip(week: Week, each: Promised) -> Strip:

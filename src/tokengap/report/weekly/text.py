@@ -36,8 +36,8 @@ def _advice(advice: str | None) -> str:
 
 
 def _service(weekly: Weekly, of: ServiceWeek) -> str:
-    rows = [tuple(row(each)[1:]) for each in promised(weekly) if each.of is of]
-    table = columns([COLUMNS[1:], *rows])
+    rows = [row(each) for each in promised(weekly) if each.of is of]
+    table = columns([(verdict, *told) for verdict, _, *told in (COLUMNS, *rows)])
     told = [*table.splitlines(), *_facts(of)]
     return f"{plain(of.service.name)}\n" + "".join(f"  {line}\n" for line in told)
 
