@@ -1,17 +1,27 @@
 """The page and the Markdown of a week, by arithmetic from the example."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.report.html import Page, data
 from tests.report.reading import rendered
-from tests.report.weekly.example import chat, code, empty, single, weekly
+from tests.report.weekly.example import (
+    chat,
+    code,
+    empty,
+    goal,
+    kept,
+    promise,
+    single,
+    weekly,
+)
 from tokengap.report.chart_files import chart_files
 from tokengap.report.csv_files import csv_files
 from tokengap.report.markdown import markdown
 from tokengap.report.page import page
-from tokengap.report.section import Section
+from tokengap.report.section import Section, Table
 from tokengap.report.weekly.whole import compose
 from tokengap.weekly.model import Weekly
 
@@ -187,3 +197,21 @@ def test_small_weeks_are_whole(name: str, week: Weekly) -> None:
 def test_charts_are_drawn_for_files(week: Weekly) -> None:
     for drawn in chart_files(compose(week)):
         assert not isinstance(drawn.picture, Exception), drawn.picture
+
+
+def test_a_chart_of_many_promises_draws_those_that_were_missed() -> None:
+    fine = [promise(goal("ttft", 100 + n, "0.9"), kept(95, 5)) for n in range(14)]
+    missed = promise(goal("e2e", 900, "0.9"), kept(50, 50))
+    week = weekly(replace(single(), promises=[*fine, missed], daily=()))
+    titles = data(section(week, "history").chart or {}, "title")
+    assert len(titles) == 12
+    assert titles[0]["title"] == "one · end to end ≤ 900 ms"
+    assert section(week, "history").notes[-1] == "The tables hold 3 more promises."
+    assert len((section(week, "budgets").table or Table((), (), ())).rows) == 15
+
+
+def test_a_handoff_that_took_long_names_its_boundary() -> None:
+    worst = replace(chat().worst[0], statistic="handoff_gap")
+    found = section(weekly(replace(code(), worst=[worst])), "worst_requests").table
+    assert found is not None
+    assert found.rows[0][2] == "handoff gap (stream) 4.2 s"

@@ -15,7 +15,7 @@ from tokengap.report.weekly.words import (
     points,
     points_span,
     span_hours,
-    times,
+    spent_words,
     window_name,
 )
 from tokengap.report.words import plain
@@ -90,7 +90,7 @@ def _budget(each: Promised) -> Iterator[_Fact]:
     budget, window = each.promise.budget, window_name(each.of.service.window)
     days, left = budget.exhausted_in_days, budget.left_share
     if left is not None and left <= 0:
-        yield _Fact("budget spent", f"its budget of {window} is spent {times(1 - left)}")
+        yield _Fact("budget spent", f"its budget of {window} is {spent_words(1 - left)}")
     elif days is not None and days <= SOON_DAYS:
         soon = f"its budget of {window} lasts {days:.1f} more days at this week's rate"
         yield _Fact(f"budget lasts {days:.0f} days", soon, urgent=False)

@@ -6,7 +6,7 @@ from typing import Final
 from tokengap.findings.audit import Row
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.weekly.chart_budgets import PARTS, budgets_chart, pieces
-from tokengap.report.weekly.promised import Promised, promised
+from tokengap.report.weekly.promised import Promised, drawn, left_undrawn, promised
 from tokengap.report.weekly.words import (
     budget_left,
     counted,
@@ -25,6 +25,7 @@ BUDGET_COLUMNS: Final = (
 )  # fmt: skip
 _WORDS: Final = ("service", "promise", "window")
 _LONG: Final = 365
+_LASTS: Final = "Lasts: at this week's rate. A request that is missed or unknown spends budget."
 _HOW: Final = (
     "A rate of 1 spends a budget exactly over its window. An hour counts as over (◆) if even the "
     "low end of the share's interval is, so one miss in a quiet hour does not. Until: the end of "
@@ -36,18 +37,19 @@ _HOW: Final = (
 def budgets(weekly: Weekly, scope: str) -> Section:
     """What targets allow to miss, and what is left of it."""
     told = promised(weekly)
-    drawn = [_drawn(each) for each in told if each.promise.budget.allowed]
-    parts = {piece["part"] for piece in pieces(drawn)}
+    given = [each for each in told if each.promise.budget.allowed]
+    bars = [_drawn(each) for each in drawn(given)]
+    parts = {piece["part"] for piece in pieces(bars)}
     return Section(
         "budgets",
         "Error budgets",
         counted(len(told), "promise"),
         scope,
         legend=[Key(place, part, _KEYS[part]) for part, place in PARTS.items() if part in parts],
-        chart=budgets_chart(drawn) if drawn else None,
+        chart=budgets_chart(bars) if bars else None,
         data=[_drawn(each) for each in told],
         table=Table(BUDGET_COLUMNS, [_row(each) for each in told], _WORDS, tight=True),
-        notes=["Lasts: at this week's rate. A request that is missed or unknown spends budget."],
+        notes=[_LASTS, *left_undrawn(given)],
     )
 
 

@@ -8,8 +8,8 @@ from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import PLACES, SQUARE, Place
 from tokengap.report.weekly.actions import OF_MISSES, top, value
 from tokengap.report.weekly.chart_contributors import contributors_chart
-from tokengap.report.weekly.words import counted, log_text, moment
-from tokengap.report.words import NAMES, plain
+from tokengap.report.weekly.words import counted, log_text, moment, statistic_name
+from tokengap.report.words import plain
 from tokengap.units import format_count, format_duration, format_share
 from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly, WorstRequest
 
@@ -23,7 +23,7 @@ _CONTRIBUTOR_COLUMNS: Final = (
 )  # fmt: skip
 _WORST_COLUMNS: Final = (
     "service", "request", "waited", "times limit", "began, UTC", "tenant", "model", "worker",
-    "cause", "prompt tokens", "output tokens",
+    "cause", "tokens in + out",
 )  # fmt: skip
 _STALLS: Final = (
     "Completed requests that met their average TPOT and missed their worst gap; possible ones are "
@@ -161,17 +161,18 @@ _WORST_WORDS: Final = (
 
 
 def _worst(of: ServiceWeek, each: WorstRequest) -> list[str]:
+    tokens = (each.prompt_tokens, each.output_tokens)
     return [
         plain(of.service.name),
         log_text(each.request_id),
-        f"{NAMES[each.statistic]} {format_duration(each.value_ns)}",
+        f"{statistic_name(of.service, each.statistic)} {format_duration(each.value_ns)}",
         f"{each.ratio:.3g}",
         moment(each.began),
         log_text(each.tenant),
         log_text(each.model),
         log_text(each.worker),
         (each.cause or "not worked out").replace("_", " "),
-        *("-" if n is None else format_count(n) for n in (each.prompt_tokens, each.output_tokens)),
+        " + ".join("?" if n is None else format_count(n) for n in tokens),
     ]
 
 

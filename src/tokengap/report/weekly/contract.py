@@ -183,7 +183,7 @@ def _stalls(stalls: HiddenStalls | None) -> Row | None:
 
 
 def _contributor(each: Contributor) -> Row:
-    return {**asdict(each), "attainment": each.attainment}
+    return {**asdict(each), "attainment": each.attainment if each.offered else None}
 
 
 def _worst(each: WorstRequest) -> Row:

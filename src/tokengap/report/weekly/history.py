@@ -7,7 +7,7 @@ from typing import Final
 from tokengap.report.section import Key, Section
 from tokengap.report.theme import PLACES, Place
 from tokengap.report.weekly.chart_strips import Mark, Plot, Strip, around, strips, ticks
-from tokengap.report.weekly.promised import Promised, promised
+from tokengap.report.weekly.promised import Promised, drawn, left_undrawn, promised
 from tokengap.report.weekly.words import (
     counted,
     day_name,
@@ -19,8 +19,6 @@ from tokengap.units import format_count
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import Kept, Weekly
 
-DRAWN: Final = 12
-"""Promises in the chart; the tables hold all."""
 WEEKS: Final = 12
 _HOW: Final = (
     "Left: days of the week, Monday to Sunday. Right: weeks, this one last. Lines through marks "
@@ -34,16 +32,13 @@ _KEPT, _MISSED = "meets", "hidden"
 def history(weekly: Weekly, scope: str) -> Section:
     """Each promise's share of requests against its target."""
     told = [each for each in promised(weekly) if any(k.applies for _, k in each.promise.history)]
-    drawn = told[:DRAWN]
-    made = [_strip(weekly.week, each) for each in drawn]
+    made = [_strip(weekly.week, each) for each in drawn(told)]
     marks = [mark for strip in made for plot in strip.plots for mark in plot.marks]
-    notes = [_HOW]
-    if len(drawn) < len(told):
-        notes.append(f"{format_count(len(told) - len(drawn))} more promises are in the tables.")
+    notes = [_HOW, *left_undrawn(told)]
     return Section(
         "history",
         "Day by day, and week by week",
-        counted(len(drawn), "promise"),
+        counted(len(made), "promise"),
         scope,
         legend=list(_legend(marks)),
         chart=strips(made, "Share of requests that kept each promise, by day and by week.")

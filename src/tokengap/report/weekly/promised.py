@@ -1,8 +1,10 @@
 """Promises of a week with the service that made them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from tokengap.report.weekly.words import promise_name
+from tokengap.report.weekly.words import counted, promise_name
 from tokengap.report.words import plain
 from tokengap.weekly.model import Promise, ServiceWeek, Weekly
 
@@ -28,6 +30,23 @@ class Promised:
     def short(self) -> str:
         """The service, and the promise without its limit."""
         return f"{self.service} {promise_name(self.of.service, self.promise.goal, limit=False)}"
+
+
+DRAWN: Final = 12
+"""Promises in a chart; tables hold all."""
+
+
+def drawn(told: Sequence[Promised]) -> list[Promised]:
+    """Those of a chart: all if there are few, else missed ones first."""
+    if len(told) <= DRAWN:
+        return list(told)
+    return sorted(told, key=lambda each: each.promise.is_kept is not False)[:DRAWN]
+
+
+def left_undrawn(told: Sequence[Promised]) -> list[str]:
+    """A note on those that the chart leaves out."""
+    more = len(told) - DRAWN
+    return [f"The tables hold {counted(more, 'more promise')}."] if more > 0 else []
 
 
 def promised(weekly: Weekly) -> list[Promised]:

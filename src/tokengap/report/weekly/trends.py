@@ -7,8 +7,8 @@ from tokengap.findings import Finding
 from tokengap.findings.audit import Row
 from tokengap.report.section import Section, Table
 from tokengap.report.weekly.chart_strips import Mark, Plot, Strip, from_0, strips, ticks
-from tokengap.report.words import NAMES, plain
-from tokengap.slo.model import GOOD
+from tokengap.report.weekly.words import statistic_name
+from tokengap.report.words import plain
 from tokengap.units import format_count
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import ServiceWeek, Trend, Weekly
@@ -127,7 +127,7 @@ def headroom_lines(of: ServiceWeek) -> Iterator[str]:
     found = of.headroom
     if found is None:
         return
-    name = "all limits" if found.statistic == GOOD else NAMES[found.statistic]
+    name = statistic_name(of.service, found.statistic)
     usual, peak = format_count(round(found.usual_per_h)), format_count(found.peak_per_h)
     seen = f"{usual} requests in the usual hour, {peak} in the fullest"
     up_to = found.kept_up_to_per_h

@@ -29,6 +29,8 @@ VERDICTS: Final = {
 }
 KEPT: Final = {True: "● kept", False: "◆ missed", None: "○ no requests"}
 _MOST_DIGITS: Final = 8
+_ONCE: Final = 1.05
+_FEW: Final = 9.95
 _SHOWN_AT_ONCE: Final = 3
 
 
@@ -38,15 +40,18 @@ def log_text(text: str | None) -> str:
 
 
 def promise_name(service: Service, goal: Goal, *, limit: bool = True) -> str:
-    """A promise with its limit, and to whom it is made if not to all.
-
-    A handoff never stands without its boundary.
-    """
+    """A promise with its limit, and to whom it is made if not to all."""
     only = (f" for {column.removeprefix('slo_')} {plain(g)}" for column, g in goal.only.items())
-    boundary = f" ({service.handoff})" if goal.statistic == "handoff_gap" else ""
-    name = "all limits" if goal.statistic == GOOD else NAMES[goal.statistic]
     within = f" ≤ {format_duration(goal.limit_ns)}" if limit and goal.limit_ns else ""
-    return f"{name}{boundary}{within}{''.join(only)}"
+    return f"{statistic_name(service, goal.statistic)}{within}{''.join(only)}"
+
+
+def statistic_name(service: Service, statistic: str) -> str:
+    """What a promise is about; a handoff never stands without its boundary."""
+    if statistic == GOOD:
+        return "all limits"
+    boundary = f" ({plain(service.handoff)})" if statistic == "handoff_gap" else ""
+    return NAMES[statistic] + boundary
 
 
 def exact_share(share: Decimal) -> str:
@@ -100,12 +105,15 @@ def budget_left(budget: Budget) -> str:
     left = budget.left_share
     if left is None:
         return "-"
-    return f"{left * 100:.0f} %" if left > 0 else f"spent {times(1 - left)}"
+    return f"{left * 100:.0f} %" if left > 0 else spent_words(1 - left)
 
 
-def times(ratio: float) -> str:
-    """A ratio: 1.8 times, 22 times."""
-    return f"{ratio:.2g} times" if ratio < 10 else f"{ratio:.0f} times"  # noqa: PLR2004
+def spent_words(spent_share: float) -> str:
+    """A budget that is gone: spent, spent 1.8 times, spent 22 times."""
+    if spent_share < _ONCE:
+        return "spent"
+    digits = 1 if spent_share < _FEW else 0
+    return f"spent {spent_share:.{digits}f} times"
 
 
 def window_name(window: Window) -> str:
