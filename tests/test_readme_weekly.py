@@ -13,7 +13,10 @@ import yaml
 from tests.cli.running import SAMPLES, Ran, tokengap
 from tests.cli.weekly_stand_in import stand_in
 from tests.documentation import README
+from tests.report.weekly.gate_example import example
+from tokengap.report.weekly.contract import contract
 from tokengap.weekly.gate import CONDITIONS
+from tokengap.weekly.model import BETTER, CANNOT_TELL, NOT_COMPARABLE, WORSE
 
 SECTION: Final = README.read_text("utf-8").split("\n## The weekly report\n")[1].split("\n## ")[0]
 SLO: Final = """\
@@ -119,6 +122,23 @@ def test_the_commands_of_the_text_are_commands() -> None:
     assert [words[1] for words in found] == ["ingest", "report"]
     asked = [word for word in found[1] if word.startswith("--")]
     assert all(f"  {option} " in tokengap("report", "weekly", "--help").out for option in asked)
+
+
+def test_the_fields_of_the_text_are_those_of_the_json() -> None:
+    made = contract(example())
+    service = made["services"][0]
+    objective = service["objectives"][0]
+    told = {
+        of: set(re.findall(r"`(\w+)`", fields))
+        for of, fields in re.findall(r"^\| ((?:the|an?) \w+) \| (`.*) \|$", SECTION, re.MULTILINE)
+    }
+    verdicts = {BETTER, WORSE, CANNOT_TELL, NOT_COMPARABLE}
+    assert told == {
+        "the week": made.keys() - {"schema", "tokengap"},
+        "a service": service.keys(),
+        "an objective": objective.keys(),
+        "a change": objective["change"].keys() | verdicts,
+    }
 
 
 def test_every_condition_is_explained() -> None:
