@@ -10,13 +10,15 @@ from typing import Any
 
 import duckdb
 import pytest
+import yaml
 
 from tests.cli.running import LIMITS, Ran, tokengap
+from tests.documentation import README
 from tests.report.auditing import request
 from tests.report.html import Page
 from tokengap.slo import Objective
 from tokengap.weekly.against import Against
-from tokengap.weekly.model import CANNOT_TELL, NOT_COMPARABLE, WORSE, Change, ValueChange
+from tokengap.weekly.model import CANNOT_TELL, WORSE, Change, ValueChange
 
 Run = Callable[..., Ran]
 WORSE_GAP = Change(
@@ -90,24 +92,28 @@ def test_json_has_the_change_as_a_weekly_report_has_it(run: Run) -> None:
         "requests_before": 80, "requests": 90, "matched_share": 0.9,
         "value_ratio": {"raw": 1.2, "matched": 1.1, "low": 1.05, "high": 1.15},
     }  # fmt: skip
-    assert run(*LIMITS, "--json").json()["baseline"] is None
-
-
-@pytest.mark.parametrize(("verdict", "code"), [(WORSE, 1), (CANNOT_TELL, 0), (NOT_COMPARABLE, 0)])
-def test_only_a_regression_fails_the_job(run: Run, runs: Runs, verdict: str, code: int) -> None:
-    runs.changes = {"tpot": Change(verdict, "because")}
-    gate = ("--baseline", "main.json", "--fail-on", "regression")
-    assert run(*LIMITS, *gate).code == code
 
 
 def test_a_run_is_added_unless_it_fails_the_job(run: Run, runs: Runs) -> None:
-    assert run(*LIMITS, "--save-baseline", "new.json").err == "new.json: 1 run\n"
-    assert run(*LIMITS, "--save-baseline", "new.json").err == "new.json: 2 runs\n"
     both = (*LIMITS, "--baseline", "main.json", "--save-baseline", "main.json")
-    assert (run(*both).code, runs.added) == (0, 3)
+    assert (run(*both).err, runs.added) == ("main.json: 1 run\n", 1)
     failed = run(*both, "--fail-on", "regression")
-    assert (failed.code, runs.added) == (1, 3)
+    assert (failed.code, runs.added) == (1, 1)
     assert failed.err == "main.json: this run got worse, and is not added\n"
+
+
+def test_the_ci_job_of_the_readme_compares_then_adds(run: Run, runs: Runs) -> None:
+    section = README.read_text("utf-8").split("\n## A benchmark in CI\n")[1].split("\n## ")[0]
+    job: Any = yaml.safe_load(section.split("```yaml\n")[1].split("```")[0])["jobs"]["benchmark"]
+    steps = [step["run"].split() for step in job["steps"] if "run" in step]
+    compared, added = (
+        words[3:] for words in steps if words[:3] == ["tokengap", "audit", "bench.json"]
+    )
+    assert compared[:4] == added[:4] == list(LIMITS)
+    assert (run(*compared).code, runs.added) == (1, 0)
+    runs.changes = {"tpot": SAME}
+    assert run(*compared).code == 0
+    assert (run(*added).code, runs.added) == (0, 1)
 
 
 @pytest.mark.parametrize(
