@@ -74,12 +74,12 @@ def test_a_change_is_shown_in_every_form(run: Run) -> None:
     assert "● Worse than the 3 runs of main.json, worst gap: kept by 2 points less" in ran.out
     row = next(line for line in ran.out.splitlines() if re.match("worst gap +worse ", line))
     assert row.split("  ")[-1].strip() == "kept by 2 points less at equal mix"
-    assert "-2 (-3 to -1) points" in row
-    assert "times 1.100 (1.050 to 1.150)" in row
+    assert "-2 points, -3 to -1" in row
+    assert "times 1.100, 1.050 to 1.150" in row
     section = Page(Path("a.html").read_text("utf-8")).section("Against the baseline")
     assert any("Worse than the 3 runs of main.json" in said for said in section.texts("li"))
     assert "## Against the baseline" in Path("a.md").read_text("utf-8")
-    assert "worst gap,worse," in Path("c/against.csv").read_text("utf-8")
+    assert "worst_gap,worse," in Path("c/against.csv").read_text("utf-8")
 
 
 def test_json_has_the_change_as_a_weekly_report_has_it(run: Run) -> None:

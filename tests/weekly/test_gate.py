@@ -15,7 +15,16 @@ from tests.report.weekly.gate_example import (
     service,
     weekly,
 )
-from tokengap.weekly.gate import BURN, CONDITIONS, COVERAGE, MISS, REGRESSION, Check, checks
+from tokengap.weekly.gate import (
+    BURN,
+    CONDITIONS,
+    COVERAGE,
+    MISS,
+    REGRESSION,
+    Check,
+    checks,
+    share_change,
+)
 from tokengap.weekly.model import (
     BETTER,
     CANNOT_TELL,
@@ -157,7 +166,13 @@ def test_a_change_has_its_interval() -> None:
     value = ValueChange(1.02, 1.1, 1.05, 1.152)
     change = Change(WORSE, "kept less", -0.01, -0.0213, -0.03, -0.0121, value=value)
     assert of(REGRESSION, change=change).says == (
-        "kept less (share kept -2.1 points, -3 to -1.2; values times 1.100, 1.050 to 1.152)"
+        "kept less (share kept -2.13 points, -3 to -1.21; values times 1.100, 1.050 to 1.152)"
+    )
+
+
+def test_a_change_of_all_is_written_out() -> None:
+    assert share_change(Change(WORSE, "all miss", -1.0, -1.0, -1.0, -0.995)) == (
+        "-100 points, -100 to -99.5"
     )
 
 

@@ -129,17 +129,26 @@ def _hours(count: int) -> str:
 def worsened(change: Change) -> tuple[bool | None, str]:
     """Whether a change is for the worse, None if nothing can be compared; and why."""
     holds = None if change.verdict == NOT_COMPARABLE else change.verdict == WORSE
-    numbers = "; ".join(_differences(change))
+    told = {"share kept": share_change(change), "values": value_change(change)}
+    numbers = "; ".join(f"{what} {by}" for what, by in told.items() if by is not None)
     return holds, f"{change.says} ({numbers})" if numbers else change.says
 
 
-def _differences(change: Change) -> Iterator[str]:
+def share_change(change: Change) -> str | None:
+    """By how many points more or less keep the promise, with the interval; None if not known."""
+    if change.matched is None or change.low is None or change.high is None:
+        return None
+    sides = (change.matched, change.low, change.high)
+    by, low, high = (f"{round(side * 100, 6):+.3g}" for side in sides)
+    return f"{by} points, {low} to {high}"
+
+
+def value_change(change: Change) -> str | None:
+    """How many times as large values are, with the interval; None if not known."""
     value = change.value
-    if change.matched is not None and change.low is not None and change.high is not None:
-        low, high = (f"{side * 100:+.2g}" for side in (change.low, change.high))
-        yield f"share kept {change.matched * 100:+.2g} points, {low} to {high}"
-    if value and value.matched and value.low and value.high:
-        yield f"values times {value.matched:.3f}, {value.low:.3f} to {value.high:.3f}"
+    if value is None or value.matched is None or value.low is None or value.high is None:
+        return None
+    return f"times {value.matched:.3f}, {value.low:.3f} to {value.high:.3f}"
 
 
 def _coverage(week: ServiceWeek, least: float) -> _Judged:

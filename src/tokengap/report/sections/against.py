@@ -1,12 +1,13 @@
 """The run beside the runs of a baseline."""
 
+from dataclasses import asdict
 from typing import Final
 
 from tokengap.findings import Audit, findings
 from tokengap.report.section import Section, Subject, Table
 from tokengap.report.words import NAMES, name_of, plain
 from tokengap.units import format_count
-from tokengap.weekly.model import Change
+from tokengap.weekly.gate import share_change, value_change
 
 AGAINST_COLUMNS: Final = ("objective", "verdict", "share kept", "values", "because")
 READING: Final = (
@@ -21,14 +22,14 @@ def against(subject: Subject) -> Section | None:
     audit = subject.audit
     if audit.against is None:
         return None
-    rows = against_rows(audit)
+    changes = audit.against.changes.items()
     return Section(
         "against",
         "Against the baseline",
         f"n {format_count(audit.against.runs)} runs of {plain(audit.against.file)}",
         subject.scope,
-        table=Table(AGAINST_COLUMNS, rows, ("objective", "verdict", "because")),
-        data=[dict(zip(AGAINST_COLUMNS, row, strict=True)) for row in rows],
+        table=Table(AGAINST_COLUMNS, against_rows(audit), ("objective", "verdict", "because")),
+        data=[{"statistic": statistic} | asdict(change) for statistic, change in changes],
         findings=[finding for finding in findings(audit) if finding.rule == "got_worse"],
         notes=[READING],
     )
@@ -41,26 +42,9 @@ def against_rows(audit: Audit) -> list[list[str]]:
         [
             name_of(audit, statistic) if statistic in NAMES else "all of them",
             change.verdict.replace("_", " "),
-            _share(change),
-            _values(change),
+            share_change(change) or "-",
+            value_change(change) or "-",
             plain(change.says),
         ]
         for statistic, change in changes.items()
     ]
-
-
-def _share(change: Change) -> str:
-    """In points, with its interval."""
-    if change.matched is None or change.low is None or change.high is None:
-        return "-"
-    value, low, high = (
-        f"{round(side * 100, 6):+.2g}" for side in (change.matched, change.low, change.high)
-    )
-    return f"{value} ({low} to {high}) points"
-
-
-def _values(change: Change) -> str:
-    value = change.value
-    if value is None or value.matched is None or value.low is None or value.high is None:
-        return "-"
-    return f"times {value.matched:.3f} ({value.low:.3f} to {value.high:.3f})"
