@@ -6,10 +6,10 @@ Times are UTC. None is not measurable, never 0. Shares lie in 0..1.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
+from tokengap.intervals import CONFIDENCE
 from tokengap.slo.model import GOOD, Goal, Service
 from tokengap.weekly.calendar import Week
 
@@ -358,4 +358,9 @@ class Weekly:
     """Requests of the week that belong to no service."""
     comparisons: int
     """Over which the intervals of all changes hold together."""
-    confidence: Decimal = Decimal("0.95")
+    confidence: float = CONFIDENCE
+    """With which they do."""
+    undated: int = 0
+    """Streams of the whole store that are on no wall clock: they belong to no week."""
+    rejects: int = 0
+    """Records that the loads with data of the week left out, as they could not be read."""

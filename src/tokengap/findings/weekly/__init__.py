@@ -28,11 +28,15 @@ def weekly(store: Store, file: SloFile, week: Week, catalogue: Catalogue, scratc
     """Judge one week of the store by the file; what it lacks of latency rows is made and kept.
 
     An older version of the store is only read: what it lacks is worked out into `scratch`.
-    InputError if the store has no data on a wall clock.
+    InputError if the store has no data on a wall clock, or none of the week's time yet.
     """
     parts = store.live_parts()
     if not any(part.day not in {None, UNDATED} for part in parts):
         raise InputError(f"{store.root}: no stream on a wall clock, so none belongs to a week")
+    if (until := _until(parts)) <= hour_start(week.start_ns // HOUR_NS):
+        raise InputError(
+            f"{week}: has not begun; the store's data ends before {until:%Y-%m-%d %H:%M}"
+        )
     groups: dict[Declared, list[str]] = {}
     for service in file.services:
         groups.setdefault(facts_of(service), []).append(service.name)
@@ -96,7 +100,15 @@ def _put_together(
         ],
         unmatched=next(iter(found.values())).unmatched,
         comparisons=comparisons,
+        undated=sum(part.streams for part in parts if part.day == UNDATED),
+        rejects=_rejects(store, week, parts),
     )
+
+
+def _rejects(store: Store, week: Week, parts: Sequence[Part]) -> int:
+    days = {str(day) for day in week.days}
+    counts = store.reject_counts()
+    return sum(counts.get(load, 0) for load in {p.load_id for p in parts if p.day in days})
 
 
 def _until(parts: Sequence[Part]) -> datetime:

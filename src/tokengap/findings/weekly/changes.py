@@ -9,7 +9,7 @@ import numpy as np
 from tokengap.findings.cells import cells_from
 from tokengap.findings.weekly.gathered import Gathered, in_force_at_end
 from tokengap.slo.model import Goal, Service
-from tokengap.weekly.calendar import HOUR_NS, HOURS, Week
+from tokengap.weekly.calendar import DAYS, HOUR_NS, HOURS, Week, day_start_ns
 from tokengap.weekly.cells import Cells
 from tokengap.weekly.comparable import why_not
 from tokengap.weekly.compare import compare, least_change, tests_of
@@ -43,7 +43,7 @@ def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked
     if not now:
         return Asked(goal, None, "no request this week", CANNOT_TELL)
     if not before:
-        return _without_before(found, service, goal)
+        return _without_before(found, service, goal, week)
     if found.declared_otherwise and any(day < str(week.after) for day in found.declared_otherwise):
         return Asked(goal, None, "rows of pruned days were made under other declarations")
     if (says := why_not(goal.statistic, before, now)) is not None:
@@ -51,13 +51,20 @@ def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked
     return Asked(goal, cells_of(found.cells, numbers, goal.statistic, week))
 
 
-def _without_before(found: Gathered, service: Service, goal: Goal) -> Asked:
+def _without_before(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked:
     vantage = found.vantages.get(service.name)
-    others = sorted(set(found.seen_before) - {vantage})
-    if others and vantage not in found.seen_before:
-        says = f"seen at the {vantage} now, and only at the {' and '.join(others)} before"
+    others = seen_at(found, week.back(1)) - {vantage}
+    if others and vantage not in seen_at(found, week.back(1)):
+        says = f"seen at the {vantage} now, and only at the {' and '.join(sorted(others))} before"
         return Asked(goal, None, says)
     return Asked(goal, None, "no request in the week before", CANNOT_TELL)
+
+
+def seen_at(found: Gathered, week: Week) -> set[str]:
+    """Vantages at which the week has rows of any service."""
+    first = day_start_ns(week.first) // (24 * HOUR_NS)
+    days = range(first, first + DAYS)
+    return {v for row in found.vantages_by_day if row["day"] in days for v in row["vantages"]}
 
 
 def compared(asked: Mapping[Any, Asked]) -> tuple[dict[Any, Change], int]:

@@ -15,7 +15,7 @@ from tokengap.slo.model import Goal, SloFile
 from tokengap.slo.profiles import Profile
 from tokengap.store.connect import Declared
 from tokengap.weekly.budget import LONGEST_BURN_DAYS
-from tokengap.weekly.calendar import Week
+from tokengap.weekly.calendar import HOUR_NS, Week
 
 TREND_WEEKS: Final = 12
 WORST_SHOWN: Final = 10
@@ -43,8 +43,8 @@ class Gathered:
     worst: Sequence[Row]
     sources: Sequence[Row]
     excluded: Sequence[Row]
-    seen_before: Collection[str]
-    """Vantages at which the week before has rows of the services, as `service vantage`."""
+    vantages_by_day: Sequence[Row]
+    """Of each day read, the vantages of its rows."""
     declared_otherwise: Sequence[str]
     """Days whose rows were made under other declarations, and whose streams are pruned."""
 
@@ -71,11 +71,11 @@ def gather(
         judged = judging(con, days, file, names, week)
         judged.over(first, week.after)
         hours, work = judged.table("FROM promised_hours"), judged.rows("FROM promised_work")
+        vantages_by_day = judged.rows(_VANTAGES)
         judged.over(before.first, week.after, in_force_at_end(week))
         cells = judged.table("FROM promised_cells() ORDER BY ALL")
         judged.over(before.first, week.first)
         places_before = judged.rows("FROM promised_places")
-        seen_before = judged.rows("SELECT DISTINCT vantage FROM _kept_latency")
         judged.over(week.first, week.after)
         return Gathered(
             first=first,
@@ -91,7 +91,7 @@ def gather(
             worst=judged.rows(_WORST),
             sources=judged.rows(_SOURCES),
             excluded=list(_excluded(judged, file, week)),
-            seen_before=[row["vantage"] for row in seen_before],
+            vantages_by_day=vantages_by_day,
             declared_otherwise=[row.day for row in days if not row.as_declared],
         )
 
@@ -104,6 +104,12 @@ _WORST: Final = f"""
 FROM promised_worst
 QUALIFY row_number() OVER (PARTITION BY profile ORDER BY ratio DESC, trace, request_id)
     <= {WORST_SHOWN}
+"""
+_VANTAGES: Final = f"""
+SELECT (began_ns // {24 * HOUR_NS})::INTEGER AS day, list(DISTINCT vantage) AS vantages
+FROM _kept_latency
+GROUP BY day
+ORDER BY day
 """
 _SOURCES: Final = """
 SELECT profile, day, split_part(source, ':', 2) AS file, count(*) AS requests

@@ -34,6 +34,7 @@ from tokengap.weekly.model import (
 from tokengap.weekly.series import Series
 
 STALLED: Final = ("tpot", "worst_gap")
+CAUSE: Final = "cause"
 CONTRIBUTORS_SHOWN: Final = 5
 """Of each dimension."""
 
@@ -167,8 +168,8 @@ def _contributors(subject: Subject) -> Iterator[Contributor]:
         value = counts.setdefault(row["dimension"], {}).setdefault(row["value"], Counter())
         value.update(offered=row["offered"], bad=row["bad"])
     for dimension, values in counts.items():
-        if set(values) == {None}:
-            continue
+        if set(values) == {None} or (len(values) == 1 and dimension != CAUSE):
+            continue  # all of them tell nothing of a part
         offered, bad = (sum(each[name] for each in values.values()) for name in ("offered", "bad"))
         made = [
             Contributor(
@@ -188,7 +189,7 @@ def _contributors(subject: Subject) -> Iterator[Contributor]:
 
 def _due(each: Contributor) -> float:
     """The part of the bad requests that its load alone would make; a cause has no load."""
-    return 0.0 if each.dimension == "cause" else each.offered_share
+    return 0.0 if each.dimension == CAUSE else each.offered_share
 
 
 def _worst(subject: Subject) -> list[WorstRequest]:
@@ -255,7 +256,6 @@ def _excluded(subject: Subject) -> Iterator[Excluded]:
 
 
 def _notes(subject: Subject) -> Iterator[str]:
-    window = subject.service.window
     if (days := subject.found.declared_otherwise) and any(
         day < str(subject.week.after) for day in days
     ):
@@ -263,9 +263,16 @@ def _notes(subject: Subject) -> Iterator[str]:
             f"{len(days)} days from {min(days)} are judged by rows that were made under other "
             "declarations, and their streams are pruned."
         )
-    first, _ = window.span(subject.week.last)
-    if first < subject.found.first:
-        yield f"The budget's window begins on {first}, before what was read."
+    vantage = subject.found.vantages.get(subject.service.name)
+    elsewhere = [
+        row["day"] for row in subject.found.vantages_by_day if vantage not in row["vantages"]
+    ]
+    if vantage is not None and elsewhere:
+        first = date(1970, 1, 1) + timedelta(min(elsewhere))
+        yield (
+            f"{len(elsewhere)} days from {first} have no row of the {vantage}: what other vantages "
+            "saw of them is left out."
+        )
 
 
 def _moment(ns: int | None) -> datetime | None:
