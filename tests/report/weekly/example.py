@@ -159,7 +159,7 @@ def _chat_promises() -> list[Promise]:
         promise(
             _CHAT[3],
             kept(38_400, 1_580, 20),
-            budget=budget(8000, 4600, 1600, exhausted_in_days=7.9),
+            budget=budget(8000, 5000, 1600, exhausted_in_days=6.1),
             history=history([0.964, 0.966, 0.968, 0.967, 0.963, 0.967, 0.968, 0.966, 0.966, 0.967,
                              0.965], 39_000, kept(38_400, 1_580, 20)),
         ),
@@ -267,7 +267,8 @@ def code() -> ServiceWeek:
         stalls=None,
         contributors=[
             Contributor("tenant", "acme", 6_000, 350, 1.0, 1.0),
-            Contributor("handoff", "stream", 6_000, 40, 1.0, 0.11),
+            Contributor("handoff", "gap", 5_400, 340, 0.9, 0.97),
+            Contributor("handoff", "none", 600, 10, 0.1, 0.03),
         ],
         worst=[],
         trend=trend(3_900, 0.942, 8, None),

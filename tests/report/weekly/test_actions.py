@@ -45,15 +45,17 @@ def test_a_missed_promise_says_by_how_many_requests() -> None:
 
 def test_a_spent_budget_and_one_that_is_soon() -> None:
     (spent,) = said(troubled(budget=budget(10, 10, 5, exhausted_in_days=0.0)))
-    assert spent == "one, TTFT ≤ 500 ms: its budget of 28 days is spent 1.5 times."
+    assert spent == "one, TTFT ≤ 500 ms: its 28-day budget is spent 1.5 times."
     (soon,) = said(troubled(budget=budget(10, 0, 5, exhausted_in_days=7.0)))
-    assert soon.endswith("its budget of 28 days lasts 7.0 more days at this week's rate.")
+    assert soon.endswith("its 28-day budget lasts 7.0 days more at this week's rate.")
+    (now,) = said(troubled(budget=budget(10, 0, 9, exhausted_in_days=0.8)))
+    assert now.endswith("its 28-day budget lasts under a day more at this week's rate.")
     assert said(troubled(budget=budget(10, 0, 1, exhausted_in_days=63.0))) == []
 
 
 def test_a_burn_rule_says_for_how_long_and_until_when() -> None:
     (line,) = said(troubled(burn=burns(20.0, 2, at(1, 9))))
-    assert line.endswith("burn over 14.4 by the 1 h rule for 2 hours, at most 20, until "
+    assert line.endswith("burn rate of 1 h above 14.4 for 2 hours, at most 20, until "
                          "Tue 24 Nov 09:00.")  # fmt: skip
 
 

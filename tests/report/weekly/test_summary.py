@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.hostile import EVIL
 from tests.report.reading import rendered
-from tests.report.weekly.example import chat, empty, single, weekly
+from tests.report.weekly.example import chat, empty, goal, kept, promise, single, weekly
 from tokengap.report.weekly.summary import paragraph, summary
 from tokengap.report.words import plain
 from tokengap.weekly.model import Contributor
@@ -53,3 +53,17 @@ def test_no_text_of_a_log_takes_effect(evil: str) -> None:
     (told,) = page.texts("p")
     shown = plain(evil)[:40].split()
     assert all(word in told.replace("\u2026", "") for word in shown[:3])
+
+
+def test_many_missed_promises_are_counted_and_the_worst_is_named() -> None:
+    """Of 100 each may miss 10 and 1: 30 are three times too many, 5 are five times."""
+    three = [
+        promise(goal("ttft", 500, "0.9"), kept(70, 30)),
+        promise(goal("tpot", 50, "0.99"), kept(95, 5)),
+        promise(goal("e2e", 900, "0.9"), kept(89, 11)),
+    ]
+    said = paragraph(weekly(replace(single(), promises=three)))
+    assert said.startswith(
+        "2026-W48: 0 of 3 promises kept; missed: 3 of one, by most one average TPOT "
+        "(95.0 %, promised 99 %). "
+    )

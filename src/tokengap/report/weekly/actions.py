@@ -16,20 +16,21 @@ from tokengap.report.weekly.words import (
     points_span,
     span_hours,
     spent_words,
-    window_name,
 )
 from tokengap.report.words import plain
 from tokengap.units import format_count, format_share
 from tokengap.weekly.model import WORSE, Contributor, Coverage, ServiceWeek, Weekly
 
-SOON_DAYS: Final = 14
-"""A budget that this week's rate exhausts sooner is worth a line."""
+SOON_DAYS: Final = 7
+"""A budget that this week's rate exhausts before the next report is worth a line."""
 _STANDS_OUT: Final = 1.25  # a value's part in the misses against its part in the requests
+_OUR_WORDS: Final = frozenset({"cause", "handoff"})
+"""Dimensions whose values no log wrote."""
 _LEVELS: Final = ("stall", "unknown", "note")
 _BEGIN_WITH: Final = 2
 _LEAST_PART: Final = 0.2  # of the misses
-OF_MISSES: Final = frozenset({"cause", "handoff"})
-"""Dimensions of misses alone: a good request has none."""
+OF_MISSES: Final = frozenset({"cause"})
+"""Dimensions of missed worst gaps alone: a good request has none."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def _facts(each: Promised) -> Iterator[_Fact]:
     yield from _budget(each)
     if rules := fired(promise):
         first = rules[0]
-        over = f"burn over {first.threshold:g} by the {span_hours(first.hours)} rule for "
+        over = f"burn rate of {span_hours(first.hours)} above {first.threshold:g} for "
         worst = f"at most {first.worst or 0:.3g}, until {moment(first.worst_until)}"
         yield _Fact("burn", f"{over}{counted(first.hours_over, 'hour')}, {worst}")
     if promise.change.verdict == WORSE:
@@ -87,13 +88,15 @@ def _facts(each: Promised) -> Iterator[_Fact]:
 
 
 def _budget(each: Promised) -> Iterator[_Fact]:
-    budget, window = each.promise.budget, window_name(each.of.service.window)
+    budget, window = each.promise.budget, each.of.service.window
     days, left = budget.exhausted_in_days, budget.left_share
+    name = f"its {window.days}-day budget" if window.days else f"its budget of the {window.kind}"
     if left is not None and left <= 0:
-        yield _Fact("budget spent", f"its budget of {window} is {spent_words(1 - left)}")
+        yield _Fact("budget spent", f"{name} is {spent_words(1 - left)}")
     elif days is not None and days <= SOON_DAYS:
-        soon = f"its budget of {window} lasts {days:.1f} more days at this week's rate"
-        yield _Fact(f"budget lasts {days:.0f} days", soon, urgent=False)
+        more = "under a day" if days < 1 else f"{days:.1f} days"
+        soon = f"{name} lasts {more} more at this week's rate"
+        yield _Fact(f"budget lasts {more}", soon, urgent=False)
 
 
 def _begin(weekly: Weekly) -> Iterator[Action]:
@@ -127,16 +130,13 @@ def _gathers(each: Contributor) -> bool:
 def value(each: Contributor) -> str:
     """The value for a reader."""
     said = log_text(each.value)
-    return said.replace("_", " ") if each.dimension == "cause" else said
+    return said.replace("_", " ") if each.dimension in _OUR_WORDS else said
 
 
 def _stands_out(each: Contributor) -> str:
-    of = (
-        ""
-        if each.dimension in OF_MISSES
-        else f" with {format_share(each.offered_share)} of requests"
-    )
-    return f"{each.dimension} {value(each)} ({format_share(each.bad_share)} of misses{of})"
+    bad, of = format_share(each.bad_share), format_share(each.offered_share)
+    part = "missed worst gaps" if each.dimension in OF_MISSES else f"misses with {of} of requests"
+    return f"{each.dimension} {value(each)} ({bad} of {part})"
 
 
 def _data(weekly: Weekly) -> Iterator[Action]:

@@ -122,7 +122,7 @@ def _burn(each: Promised, rules: Sequence[tuple[int, float]]) -> list[str]:
         each.name,
         *(_highest(own.get(rule)) for rule in rules),
         moment(first.worst_until if first else None),
-        " · ".join(_rate(rule.at_end) for rule in own.values()),
+        " · ".join(_rate(rule.at_end) for rule in own.values() if rule.at_end is not None) or "-",
     ]
 
 

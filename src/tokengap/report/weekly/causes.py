@@ -1,5 +1,6 @@
 """Who and what the misses are about: hidden stalls, contributors, the worst requests."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,8 +14,10 @@ from tokengap.report.words import plain
 from tokengap.units import format_count, format_duration, format_share
 from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly, WorstRequest
 
-DRAWN: Final = 14
-"""Bars in the chart; the table holds all."""
+DRAWN: Final = 1
+"""Values of a dimension in the chart."""
+TOLD: Final = 3
+"""Values of a dimension in the table; JSON and CSV hold all."""
 _STALL_COLUMNS: Final = (
     "service", "hidden stalls", "of completed", "share", "possible", "week before", "share before",
 )  # fmt: skip
@@ -65,19 +68,19 @@ def _part(count: int | None, of: int | None) -> str:
 
 def contributors(weekly: Weekly, scope: str) -> Section | None:
     """Where requests that were not good gather; None if all were good."""
-    told = [(of, each) for of in weekly.services for each in of.contributors]
+    told = [(of, each) for of in weekly.services for each in _first(of, TOLD)]
     if not told:
         return None
-    drawn = [_bar(of, each) for of, each in told if each.offered < of.offered]
+    drawn = [_bar(of, each) for of in weekly.services for each in _first(of, DRAWN)]
     bad = sum(of.whole.bad for of in weekly.services)
     return Section(
         "contributors",
         "Where misses gather",
         f"n {format_count(bad)} offered requests that were not good",
         scope,
-        legend=list(_legend(drawn[:DRAWN])),
-        chart=contributors_chart(drawn[:DRAWN]) if drawn else None,
-        data=[_contributor_data(*pair) for pair in told],
+        legend=list(_legend(drawn)),
+        chart=contributors_chart(drawn),
+        data=[_contributor_data(of, each) for of in weekly.services for each in of.contributors],
         table=Table(
             _CONTRIBUTOR_COLUMNS, [_contributor(*p) for p in told], _CONTRIBUTOR_WORDS, tight=True
         ),
@@ -85,6 +88,15 @@ def contributors(weekly: Weekly, scope: str) -> Section | None:
 
 
 _CONTRIBUTOR_WORDS: Final = ("service", "what", "which")
+
+
+def _first(of: ServiceWeek, count: int) -> Iterator[Contributor]:
+    """The first values of each dimension that tells requests apart."""
+    seen: Counter[str] = Counter()
+    for each in of.contributors:
+        if each.offered < of.offered and seen[each.dimension] < count:
+            seen[each.dimension] += 1
+            yield each
 
 
 def _bar(of: ServiceWeek, each: Contributor) -> Row:

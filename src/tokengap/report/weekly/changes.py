@@ -62,8 +62,9 @@ def _why(told: Sequence[Promised]) -> Iterator[Finding]:
             e for e in told if (e.promise.change.verdict, e.promise.change.says) == (verdict, says)
         ]
         names = ", ".join(each.short for each in same)
+        why = f"{says[:1].upper()}{says[1:].removesuffix('.')}."
         yield Finding(
-            "change", _LEVELS[verdict], f"{VERDICTS[verdict].capitalize()}: {names}. {says}"
+            "change", _LEVELS[verdict], f"{VERDICTS[verdict].capitalize()}: {names}. {why}"
         )
 
 

@@ -1,11 +1,19 @@
 """The week in one paragraph, fit for a chat."""
 
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
 from tokengap.report.markdown import text
 from tokengap.report.weekly.actions import actions
 from tokengap.report.weekly.promised import Promised, promised
 from tokengap.report.weekly.words import counted, exact_share, kept_share, listed, points
 from tokengap.units import format_count
 from tokengap.weekly.model import BETTER, NOT_COMPARABLE, WORSE, Weekly
+
+_NAMED: Final = 2
+"""Missed promises that are named each."""
 
 
 def summary(weekly: Weekly) -> str:
@@ -28,7 +36,22 @@ def answer(weekly: Weekly) -> str:
     if not missed:
         return f"{_all(len(told))} kept{so_far}."
     kept = f"{format_count(len(told) - len(missed))} of {counted(len(told), 'promise')} kept"
-    return f"{kept}{so_far}; missed: {listed(map(_missed, missed))}."
+    return f"{kept}{so_far}; missed: {_which(missed)}."
+
+
+def _which(missed: Sequence[Promised]) -> str:
+    """The missed promises: by name if they are few, else how many of each service."""
+    if len(missed) <= _NAMED:
+        return listed(map(_missed, missed))
+    services = Counter(each.service for each in missed)
+    many = listed(f"{count} of {service}" for service, count in services.items())
+    return f"{many}, by most {_missed(max(missed, key=_beyond))}"
+
+
+def _beyond(each: Promised) -> Fraction:
+    """How many times the requests that may miss did."""
+    kept = each.promise.kept
+    return Fraction(kept.bad, kept.applies) / (1 - Fraction(each.promise.goal.target))
 
 
 def changed(weekly: Weekly) -> str:

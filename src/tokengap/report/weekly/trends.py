@@ -132,7 +132,7 @@ def headroom_lines(of: ServiceWeek) -> Iterator[str]:
     seen = f"{usual} requests in the usual hour, {peak} in the fullest"
     up_to = found.kept_up_to_per_h
     if up_to is None:
-        bears = f"{name} was missed even in the quietest hours"
+        bears = f"{name} was missed in the quieter half too, so load is not what breaks it"
     elif found.breaks:
         bears = f"{name} gives way first: kept in hours of up to {format_count(up_to)} requests"
         bears += ", missed in fuller ones"

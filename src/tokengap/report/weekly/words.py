@@ -117,8 +117,8 @@ def spent_words(spent_share: float) -> str:
 
 
 def window_name(window: Window) -> str:
-    """Over what a budget counts: 28 days, calendar month."""
-    return f"{window.days} days" if window.days else f"calendar {window.kind}"
+    """Over what a budget counts: 28 days, month."""
+    return f"{window.days} days" if window.days else window.kind
 
 
 def fired(promise: Promise) -> list[Burn]:
