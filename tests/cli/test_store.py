@@ -1,12 +1,16 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import tokengap
 from tests.store.bucket import BUCKET
+from tests.store.fakes import NOON_NS, log
 from tests.store.kept import Kept
+from tokengap.store import parts
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
+from tokengap.store.days import DAY_NS
 from tokengap.store.latency import kept_days
 from tokengap.store.tables import Store
 
@@ -51,6 +55,55 @@ def test_json_says_what_the_text_says(kept: Kept) -> None:
     for each in (found, day):
         assert (each["loads"], each["files"], each["streams"], each["tokens"]) == (4, 4, 8, 16)
     assert (day["day"], found["rejects"], found["version"]) == ("2025-11-29", 2, 1)
+
+
+def weekly_logs(folder: Path, weeks: range) -> str:
+    """A log of two streams on the Saturday of each week, counted from 2025-W48; its folder."""
+    for week in weeks:
+        at_ns = NOON_NS + week * 7 * DAY_NS
+        stream = {"sent_ns": at_ns, "times_ns": [at_ns + 5], "clock_kind": "wall"}
+        requests = (f"{folder.name}-{week}-{number}" for number in range(2))
+        lines = [json.dumps({"request_id": request} | stream) for request in requests]
+        log(folder / f"{week}.jsonl", *lines)
+    return str(folder)
+
+
+def test_late_data_is_said_by_week(tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    loaded = tokengap("ingest", weekly_logs(tmp_path / "few", range(2)), "--store", store)
+    assert loaded.out.splitlines()[1:] == [
+        f"late: 2 streams of {week}: `tokengap report weekly --week {week}` made before is out of "
+        "date"
+        for week in ("2025-W48", "2025-W49")
+    ]
+    loaded = tokengap("ingest", weekly_logs(tmp_path / "many", range(2, 7)), "--store", store)
+    assert loaded.out.splitlines()[-1] == (
+        "late: 10 streams of 5 weeks, 2025-W50 to 2026-W02: a `tokengap report weekly` on one of "
+        "them made before is out of date"
+    )
+
+
+def test_late_weeks_are_shown_and_filled_ones_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = str(tmp_path / "store")
+    # On 10 January, the Saturday of W02, all weeks before; later once more of W03.
+    for name, day, weeks in (("all", 42, range(8)), ("late", 90, range(7, 8))):
+        now_ns = NOON_NS + day * DAY_NS
+        monkeypatch.setattr(parts, "now_ns", lambda now_ns=now_ns: now_ns)
+        logs = weekly_logs(tmp_path / name, weeks)
+        assert tokengap("ingest", logs, "--store", store, "--trace", name).code == 0
+    filled = "filled in afterwards: 2025-W48 to 2026-W01, all of 12 streams"
+    late = "late: 2026-W03, 2 of 4 streams (50 %)"
+    assert tokengap("store", "show", store).out.splitlines()[-3:] == [
+        *(f"{told} were loaded over 36 h after their day" for told in (filled, late)),
+        "0 rejects; version 2",
+    ]
+    weeks_told = tokengap("store", "show", store, "--json").json()["weeks"]
+    assert weeks_told[-2:] == [
+        {"week": "2026-W02", "streams": 2, "late_streams": 0},
+        {"week": "2026-W03", "streams": 4, "late_streams": 2},
+    ]
 
 
 def test_old_days_go_and_their_latency_stays(kept: Kept) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tokengap.store.delta import LiveFile
+from tokengap.store.late import is_late
 from tokengap.store.records import UNDATED, Part, uris
 from tokengap.store.tables import Store
 
@@ -22,6 +23,8 @@ class Held:
     last_origin_ns: int | None
     pruned_loads: int
     """Loads of which rows were removed for their age."""
+    late_streams: int
+    """Of the streams, those that were loaded long after their day."""
 
 
 @dataclass(frozen=True)
@@ -66,4 +69,5 @@ def _held(parts: Iterable[Part], files: Mapping[str, LiveFile]) -> Held:
         first_origin_ns=min(firsts, default=None),
         last_origin_ns=max(lasts, default=None),
         pruned_loads=len({part.load_id for part in parts if part.pruned}),
+        late_streams=sum(part.streams for part in parts if is_late(part)),
     )

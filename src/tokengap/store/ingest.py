@@ -10,6 +10,7 @@ from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
 from tokengap.errors import InputError
 from tokengap.store.discover import Found, discover
+from tokengap.store.late import late_streams
 from tokengap.store.load import SourceSet, load_set, require_streams, source_sets
 from tokengap.store.records import Loaded, Provenance
 from tokengap.store.standing import LiveLoads, Standing, why_replaced
@@ -38,6 +39,8 @@ class IngestSummary:
 
     outcomes: tuple[Outcome, ...]
     found: Found
+    late: Mapping[str, int]
+    """Streams by day (YYYY-MM-DD) that came long after it, and were not there before."""
 
     @property
     def changed(self) -> bool:
@@ -64,7 +67,8 @@ def ingest(
     first bytes are those of one that was read is not even hashed. Raises InputError and its kinds.
     """
     store = prepare_store(store_path)
-    there = LiveLoads(part.provenance for part in store.live_parts())
+    before = store.live_parts()
+    there = LiveLoads(part.provenance for part in before)
     found = discover(
         paths, scratch, format_name=format_name, adapters=adapters, as_read=there.as_read
     )
@@ -91,7 +95,9 @@ def ingest(
     stands = {files.load_id: stand for files, stand in zip(sets, standings, strict=True)} | {
         load.provenance.load_id: stand for load, stand in zip(loads, committed, strict=True)
     }
-    return IngestSummary(_outcomes(store, sets, stands), found)
+    return IngestSummary(
+        _outcomes(store, sets, stands), found, late_streams(loads, committed, before)
+    )
 
 
 def _outcomes(

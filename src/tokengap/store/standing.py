@@ -58,7 +58,7 @@ class LiveLoads:
         related = self._related(sources)
         digests = {file.sha256 for file in new.files}
         for old in related:
-            if _same_way(old, new) and digests <= {file.sha256 for file in old.files}:
+            if same_way(old, new) and digests <= {file.sha256 for file in old.files}:
                 return Standing(already=old)
         files = list(zip(new.files, sources, strict=True))
         covered = tuple(old for old in related if _covers(files, old))
@@ -97,7 +97,8 @@ def why_replaced(old: Provenance, new: Provenance) -> str:
     return "the log has grown"
 
 
-def _same_way(old: Provenance, new: Provenance) -> bool:
+def same_way(old: Provenance, new: Provenance) -> bool:
+    """Files that both read gave them the same rows."""
     return (old.adapter, old.adapter_version, old.schema_version, old.options) == (
         new.adapter, new.adapter_version, new.schema_version, new.options,
     )  # fmt: skip
