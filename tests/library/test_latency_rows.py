@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from tests.store.fakes import NOON_NS, line, log
-from tests.store.kept import HOUR_NS, ON_DISK, Kept, rows_of
+from tests.store.kept import HOUR_NS, ON_DISK, Kept, lose_answer, rows_of
 from tokengap.errors import StoreError
 from tokengap.library import read_catalogue
 from tokengap.library.from_kept import from_kept
@@ -81,6 +81,16 @@ def test_a_day_is_worked_out_once(kept: Kept) -> None:
     with from_kept(make(kept), CATALOGUE, Declared(), kept.scratch, only=only) as con:
         found = con.execute(f"SELECT request_id, ttft_ns FROM {only} ORDER BY ALL").fetchall()
     assert found == [("f1", 100), ("f2", 100), ("s1", 100)]
+
+
+@ON_DISK
+def test_rows_whose_commit_is_answered_late_are_there(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_answer(monkeypatch, "latency")
+    assert [day.rows for day in make(kept)] == [2, 1]
+    assert rows(kept, "request_id") == [("f1",), ("f2",), ("s1",)]
+    assert verify(kept.store, grace_ns=0) == []
 
 
 @ON_DISK

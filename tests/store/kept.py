@@ -7,8 +7,11 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
+from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.ingest import IngestSummary, ingest
 from tokengap.store.places import file_system
 from tokengap.store.records import uris
@@ -31,6 +34,20 @@ def files_below(place: str) -> list[str]:
     found = filesystem.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
     paths = (info.path for info in found if info.path.endswith(".parquet"))
     return sorted(path.rsplit("/", 1)[-1] for path in paths if "/_delta_log/" not in path)
+
+
+def lose_answer(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    """The next commit to a table is sent twice, as its answer is lost: done, and told as refused."""
+    write = DeltaFiles._write
+    lost: list[bool] = []
+
+    def late(self: DeltaFiles, version: DeltaTable, change: Change) -> None:
+        write(self, version, change)
+        if self.uri.endswith(f"/{table}") and not lost:
+            lost.append(True)
+            raise CommitFailedError("it is there already")
+
+    monkeypatch.setattr(DeltaFiles, "_write", late)
 
 
 class Kept:

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
-from tests.store.kept import ON_DISK, Kept, files_below, rows_of
+from tests.store.kept import ON_DISK, Kept, files_below, lose_answer, rows_of
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.store import copies
 from tokengap.store.compact import Merged, compact
@@ -205,6 +205,16 @@ def test_rows_that_are_replaced_meanwhile_do_not_come_back(
     assert sorted(kept.requests()).count("a2") == 1
     assert "c2" in kept.requests()
     assert len(merged(kept)) == 1  # the refused one is gone
+
+
+@ON_DISK
+def test_a_merger_whose_answer_is_lost_is_done(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept.days_logs(4)
+    lose_answer(monkeypatch, "streams")
+    merge(kept)
+    assert len(kept.files()) == 1
+    assert len(kept.requests()) == 8
+    assert verify(kept.store, grace_ns=0) == []
 
 
 def test_of_two_mergers_one_counts(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:

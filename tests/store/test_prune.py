@@ -5,7 +5,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tests.store.fakes import NOON_NS, FakeAdapter, line, log
-from tests.store.kept import HOUR_NS, ON_DISK, Kept
+from tests.store.kept import HOUR_NS, ON_DISK, Kept, lose_answer
 from tokengap.errors import StoreError
 from tokengap.store import parts
 from tokengap.store.compact import compact
@@ -112,6 +112,16 @@ def test_rows_that_come_meanwhile_go_too(kept: Kept, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(DeltaFiles, "_write", late)
     assert pruned(kept) == [Pruned("2025-11-29", streams=3, tokens=6)]
     assert kept.requests() == ["b2", "m1", "s1"]
+
+
+@ON_DISK
+def test_a_pruning_whose_answer_is_lost_is_done(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_answer(monkeypatch, "streams")
+    pruned(kept)
+    assert kept.requests() == ["b2", "m1", "s1"]
+    assert verify(kept.store) == []
 
 
 @ON_DISK

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 
 from tests.store.fakes import FAKE, NOON_NS, FakeAdapter, line, log
-from tests.store.kept import ON_DISK, files_below, rows_of
+from tests.store.kept import ON_DISK, files_below, lose_answer, rows_of
 from tokengap.adapters.source import open_source
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
@@ -229,6 +229,19 @@ def test_racing_loads_with_the_same_key_do_not_both_count(
     with pytest.raises(KeyCollisionError):
         store.commit([second], scratch, adapters=FAKE)
     assert [part.provenance for part in store.live_parts()] == [first.provenance]
+    assert len(files_below(store.streams.uri)) == 1
+
+
+@ON_DISK
+@pytest.mark.parametrize("table", ["streams", "rejects"])
+def test_a_load_whose_answer_is_lost_counts_once(
+    store: Store, scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str
+) -> None:
+    lose_answer(monkeypatch, table)
+    load = loaded(log(tmp_path / "a.log", line("r1"), "{"), scratch)
+    store.commit([load], scratch, adapters=FAKE)
+    assert requests(store) == ["r1"]
+    assert store.rejects().num_rows == 1
     assert len(files_below(store.streams.uri)) == 1
 
 
