@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ Flags = npt.NDArray[np.bool_]
 
 UNKNOWN_LENGTH = -2
 """Bin of requests whose number of tokens is not known."""
+_NO_BLOCK: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,15 @@ class Cells:
 
 
 def joined(parts: Sequence[Cells], now: Sequence[bool]) -> Cells:
-    """Several runs as one, with no block in common; now: which are of the later period."""
+    """Several runs as one, with no block in common; now: which are of the later period.
+
+    A run may have no cell: nothing of it had the statistic.
+    """
     columns: dict[str, list[npt.NDArray[Any]]] = {field.name: [] for field in fields(Cells)}
     first = 0
     for part, later in zip(parts, now, strict=True):
-        block = part.block - part.block.min() + first
-        first = int(block.max()) + 1
+        block = part.block - part.block.min(initial=_NO_BLOCK) + first
+        first = int(block.max(initial=first - 1)) + 1
         own = {"now": np.full(len(block), later), "block": block}
         for name, column in columns.items():
             column.append(own.get(name, getattr(part, name)))

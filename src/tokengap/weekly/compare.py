@@ -167,7 +167,9 @@ def _value(cells: Cells, confidence: float, spread: Spread) -> ValueChange | Non
 def _matched(
     cells: Cells, count: Numbers, total: Numbers, whole: Cells, *, by_answer: bool = True
 ) -> Matched | None:
-    """By prompts, and by answers too where the requests finished."""
+    """By prompts, and by answers too where the requests finished; None without any."""
+    if not len(whole.block):
+        return None
     answer = np.where(cells.finished & by_answer, cells.output, 0)
     key = (cells.prompt + _BINS // 2) * _BINS + answer + _BINS // 2
     first = int(whole.block.min())
