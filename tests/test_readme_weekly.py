@@ -87,7 +87,7 @@ def test_the_crontab_loads_merges_and_reports(here: Path) -> None:
     assert (merged.code, merged.out) == (0, "nothing changed\n")
     (paragraph,) = reported.out.splitlines()
     assert reported.code == 1
-    assert re.match(r"`2[0-9]{3}-W[0-5][0-9]`: ", paragraph)
+    assert re.match(r"2[0-9]{3}-W[0-5][0-9]: ", paragraph)
     assert "failed: coverage of chat: " in reported.err
     (page,) = (here / "reports").iterdir()
     assert re.fullmatch(r"2[0-9]{3}-W[0-5][0-9]\.html", page.name)
