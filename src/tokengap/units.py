@@ -45,6 +45,7 @@ _LINKS: Final = ("GiB/s", "GB/s", "Gb/s", "MiB/s", "MB/s", "Mb/s")
 """Units of links, those that are preferred first."""
 _ROUNDED: Final = ("GiB/s", "MiB/s", "KiB/s", "B/s")
 _LEAST: Final = Fraction(1, 10)  # of a unit that shows a rounded bandwidth
+_WHOLE: Final = 0.995  # a share that reads as 100 points
 _HALF_STEP: Final = Fraction(1, 2000)  # of a tenth of a percent: less would round to none
 
 # A bounded number of digits: nothing real needs more, and int() refuses thousands of them.
@@ -182,10 +183,10 @@ def format_share(share: float | Fraction) -> str:
 def format_points(difference: float) -> str:
     """Show a difference of two shares in points of a percentage, to two significant digits.
 
-    >>> format_points(0.0213), format_points(0.4), format_points(0.00052), format_points(-0.01)
-    ('2.1 points', '40 points', '0.052 points', '-1 point')
+    >>> format_points(0.0213), format_points(1.0), format_points(0.00052), format_points(-0.01)
+    ('2.1 points', '100 points', '0.052 points', '-1 point')
     """
-    points = f"{difference * 100:.2g}"
+    points = f"{difference * 100:.{2 if abs(difference) < _WHOLE else 3}g}"
     return f"{points} point{'s' * (points not in {'1', '-1'})}"
 
 

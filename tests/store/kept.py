@@ -37,7 +37,7 @@ def files_below(place: str) -> list[str]:
 
 
 def lose_answer(monkeypatch: pytest.MonkeyPatch, table: str) -> None:
-    """The next commit to a table is sent twice, as its answer is lost: done, and told as refused."""
+    """The next commit to a table is sent twice, for its answer is lost: done, told as refused."""
     write = DeltaFiles._write
     lost: list[bool] = []
 

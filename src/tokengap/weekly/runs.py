@@ -1,9 +1,10 @@
 """A run against earlier runs of the same: what they differ by anyway is no regression.
 
 Runs of one benchmark differ by more than their requests do: a warm cache, a neighbour, the
-weather of a cluster. Three runs or more tell by how much, as the part of their differences that
-their own requests do not explain (DerSimonian and Laird, Controlled Clinical Trials 7 (1986) 177).
-Fewer tell too little, and are taken to differ by a tenth, as benchmarks of serving often do.
+weather of a cluster. Their differences tell by how much: it is the part that their own requests do
+not explain (DerSimonian and Laird, Controlled Clinical Trials 7 (1986) 177). A few runs tell little
+and may be alike by chance, so what benchmarks of serving often differ by, a tenth, counts as much
+as half a run does: all that one run has to go by, and next to nothing beside ten.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,12 @@ from tokengap.weekly.compare import Spread, compare, kept_difference, value_diff
 from tokengap.weekly.matched import Matched
 from tokengap.weekly.model import Change
 
-ENOUGH_RUNS: Final = 3
+ASSUMED_RUNS: Final = 0.5
+"""What is assumed of the spread counts as so many runs."""
+ASSUMED_FREEDOM: Final = 4
+"""Degrees of freedom of it, for the tails of the interval."""
 ASSUMED_VALUE: Final = 0.1
-"""Standard deviation of the logarithm of a statistic between runs, where they are too few."""
+"""Standard deviation of the logarithm of a statistic between runs."""
 ASSUMED_KEPT: Final = 0.02
 """Likewise, of the share that keeps a limit."""
 LEAST_CHANGE: Final = 0.01
@@ -36,16 +40,21 @@ def against_runs(run: Cells, before: Sequence[Cells], comparisons: int) -> Chang
 
 def _spread(runs: Sequence[Cells]) -> Spread:
     """Variances between the runs."""
-    freedom = max(len(runs) - 1, 1)
-    if len(runs) < ENOUGH_RUNS:
-        return Spread(ASSUMED_KEPT**2, ASSUMED_VALUE**2, 10**6)
     apart = [
-        joined(runs, now=[other is one for other in range(len(runs))]) for one in range(len(runs))
+        joined(runs, now=[other is one for other in range(len(runs))])
+        for one in range(len(runs))
+        if len(runs) > 1
     ]
+    told = len(runs) - 1
     kept, value = (
-        _between([find(cells) for cells in apart]) for find in (kept_difference, value_difference)
+        (ASSUMED_RUNS * assumed**2 + told * _between([find(cells) for cells in apart]))
+        / (ASSUMED_RUNS + told)
+        for assumed, find in (
+            (ASSUMED_KEPT, kept_difference),
+            (ASSUMED_VALUE, value_difference),
+        )
     )
-    return Spread(kept, value, freedom)
+    return Spread(kept, value, told + ASSUMED_FREEDOM)
 
 
 def _between(apart: Sequence[Matched | None]) -> float:
