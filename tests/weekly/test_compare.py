@@ -117,14 +117,32 @@ def test_an_interval_by_hand() -> None:
     assert change.matched_share == 1
 
 
+def in_stretches(hours: int = 168) -> Cells:
+    """As above, but in turns of six hours: each long block pushes ±6 / 1680."""
+    then = [{"block": hour, "applies": 10, "met": 10 - hour // 6 % 2} for hour in range(hours)]
+    now = [{"block": hour, "applies": 10, "met": 9 + hour // 6 % 2} for hour in range(hours)]
+    return periods(then, now)
+
+
+STRETCHES_VARIANCE = 28 * (6 / 1680) ** 2 * (3360 / 3359) * (28 / 27)
+
+
 def test_hours_that_hang_together_are_few_events() -> None:
-    """All hours push -1 / 1680, and so six of them -6 / 1680: 28 blocks, not 168."""
-    change = compare(steady(10, 9), LEAST)
-    variance = 28 * (6 / 1680) ** 2 * (3360 / 3359) * (28 / 27)
-    assert change.matched == pytest.approx(-0.1)
-    assert half_of(change) == pytest.approx(t_quantile(27) * math.sqrt(variance), rel=1e-9)
-    assert change.verdict == WORSE
-    assert compare(steady(9, 10), LEAST).verdict == BETTER
+    """28 blocks, not 168."""
+    change = compare(in_stretches(), LEAST)
+    assert change.matched == pytest.approx(0, abs=1e-12)
+    assert half_of(change) == pytest.approx(
+        t_quantile(27) * math.sqrt(STRETCHES_VARIANCE), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("hours", [6, 24, 168])
+def test_a_difference_that_is_the_same_in_every_hour_is_no_noise(hours: int) -> None:
+    for then, now, verdict in ((10, 9, WORSE), (9, 10, BETTER), (10, 0, WORSE)):
+        change = compare(steady(then, now, hours=hours), LEAST)
+        assert change.verdict == verdict
+        assert change.matched == pytest.approx((now - then) / 10)
+        assert half_of(change) == pytest.approx(0, abs=1e-12)
 
 
 def test_a_change_that_does_not_matter_is_none() -> None:
@@ -138,14 +156,18 @@ def test_a_change_that_does_not_matter_is_none() -> None:
 
 
 def test_more_comparisons_ask_for_more() -> None:
-    """25 at once: each interval is the one of 1 - 0.05 / 25 = 99.8 %."""
-    found = steady(10, 9)
-    one, many = compare(found, LEAST), compare(found, LEAST, comparisons=25)
-    assert half_of(many) / half_of(one) == pytest.approx(3.421 / 2.052, rel=1e-3)  # t at 27
+    """25 at once: each interval is the one of 1 - 0.05 / 25 = 99.8 %.
+
+    10 of 10 before; now 9 and 7 in turns, which push ±1 / 60 beyond their part of the difference
+    of 0.2: a standard error of 0.1 / √5, less than 1 % more. t of 5 degrees is 2.571 and 5.893.
+    """
+    now = [{"block": hour, "applies": 10, "met": 9 - 2 * (hour % 2)} for hour in range(6)]
+    found = periods(spread_over(range(6), applies=10, met=10), now)
+    one, many = (compare(found, LEAST, comparisons=count) for count in (1, 25))
+    assert half_of(one) == pytest.approx(2.571 * 0.1 / 5**0.5, rel=0.01)
+    assert half_of(many) == pytest.approx(5.893 * 0.1 / 5**0.5, rel=0.01)
     assert (one.raw, one.matched) == (many.raw, many.matched)
-    # Of ten stretches the half is t / 3 of the difference: 2.262 / 3 for one, 4.297 / 3 for 25.
-    verdicts = [compare(steady(10, 9, hours=60), LEAST, count).verdict for count in (1, 25)]
-    assert verdicts == [WORSE, CANNOT_TELL]
+    assert (one.verdict, many.verdict) == (WORSE, CANNOT_TELL)
 
 
 def valued(factor: float, kept_now: int = 10, **both: Any) -> Cells:
@@ -183,12 +205,19 @@ def test_values_tell_before_many_are_over_the_limit(factor: float, verdict: str,
 
 
 def test_the_interval_of_a_ratio_by_hand() -> None:
-    """Each of 28 stretches pushes 1/28 of ln 1.1; 6,720 requests in two strata of 3,360."""
-    change = compare(valued(1.1), LEAST)
+    """e^(0.1 ± 0.05) times as long in turns: each hour pushes ±0.05 / 168 beyond its part."""
+    hours = range(168)
+    then = spread_over(hours, applies=10, met=10, valued=10, log_sum=140.0)
+    now = [
+        row | {"log_sum": 10 * (14.0 + 0.1 + 0.05 * (-1) ** hour)}
+        for hour, row in zip(hours, then, strict=True)
+    ]
+    change = compare(periods(then, now), LEAST)
+    half = t_quantile(167) * 0.05 * math.sqrt(168 / 168**2 * (168 / 167) * (3360 / 3359))
     assert change.value is not None
-    half = t_quantile(27) * math.sqrt(28 * (math.log(1.1) / 28) ** 2 * (28 / 27) * (3360 / 3359))
-    assert change.value.low == pytest.approx(1.1 * math.exp(-half), rel=1e-9)
-    assert change.value.high == pytest.approx(1.1 * math.exp(half), rel=1e-9)
+    assert change.value.matched == pytest.approx(math.exp(0.1))
+    assert change.value.low == pytest.approx(math.exp(0.1 - half), rel=1e-9)
+    assert change.value.high == pytest.approx(math.exp(0.1 + half), rel=1e-9)
 
 
 def test_the_share_kept_goes_before_values() -> None:
@@ -246,7 +275,7 @@ def test_too_few_hours_cannot_tell(hours: int) -> None:
     assert change.verdict == CANNOT_TELL
     assert "hours with data are too few" in change.says
     assert (change.raw, change.matched) == (-0.5, None)
-    assert compare(steady(100, 50, of=100, hours=6), LEAST).matched == pytest.approx(-0.5)
+    assert compare(steady(100, 50, of=100, hours=6), LEAST).verdict == WORSE
 
 
 @pytest.mark.parametrize(("shared", "verdict"), [(49, CANNOT_TELL), (50, WORSE)])
@@ -290,8 +319,8 @@ def test_what_runs_differ_by_anyway_widens_the_interval() -> None:
 
 def test_the_freedom_of_two_spreads_is_satterthwaites() -> None:
     """V² / (V1² / 27 + V2² / 2), where V1 is that of 28 stretches and V2 of three runs."""
-    change = compare(steady(10, 9), LEAST, spread=Spread(kept=0.01**2, freedom=2))
-    own = 28 * (6 / 1680) ** 2 * (3360 / 3359) * (28 / 27)
+    change = compare(in_stretches(), LEAST, spread=Spread(kept=0.01**2, freedom=2))
+    own = STRETCHES_VARIANCE
     whole = own + 0.01**2
     freedom = whole**2 / (own**2 / 27 + 0.01**4 / 2)
     assert half_of(change) == pytest.approx(t_quantile(freedom) * math.sqrt(whole), rel=1e-9)

@@ -85,6 +85,21 @@ def test_pushes_by_hand() -> None:
     found = certain(rows)
     assert found.difference == pytest.approx(2 / 2 - 1 / 2)
     assert found.pushes == pytest.approx([push * (4 / 3) ** 0.5 for push in pushes])
+    # Before, each of the two should keep 1/2; now, all: 1/2 and -1/2 beyond, of two requests.
+    assert found.beyond == pytest.approx([-0.25 * (4 / 3) ** 0.5, 0.25 * (4 / 3) ** 0.5])
+
+
+def test_a_difference_that_is_the_same_everywhere_pushes_nothing_beyond() -> None:
+    """0.2 less in each of two strata, which are not alike otherwise: 9 to 7, and 5 to 3 of 10."""
+    rows: list[Row] = [
+        (now, block, stratum, 10 * size, (kept - 2 * now) * size)
+        for now, size in ((False, 1), (True, 3)) for block in range(4)
+        for stratum, kept in ((0, 9), (1, 5))
+    ]  # fmt: skip
+    found = certain(rows)
+    assert found.difference == pytest.approx(-0.2)
+    assert found.beyond == pytest.approx([0] * 4, abs=1e-15)
+    assert found.pushes == pytest.approx([-0.05] * 4, rel=0.01)
 
 
 @given(ROWS)
@@ -105,6 +120,7 @@ def test_without_the_correction_pushes_add_up_to_the_difference(rows: list[Row])
     if found is not None:
         correction = (n / (n - 1)) ** 0.5
         assert found.pushes.sum() / correction == pytest.approx(found.difference, abs=1e-12)
+        assert found.beyond.sum() == pytest.approx(0, abs=1e-12)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -116,6 +132,7 @@ def test_the_order_of_rows_is_no_matter(rows: list[Row], dice: Any) -> None:
         return
     assert one.difference == pytest.approx(other.difference, abs=1e-12)
     assert one.pushes == pytest.approx(other.pushes, abs=1e-12)
+    assert one.beyond == pytest.approx(other.beyond, abs=1e-12)
 
 
 @given(ROWS)
@@ -126,7 +143,8 @@ def test_the_other_way_round_is_the_opposite(rows: list[Row]) -> None:
         assert one is other is None
         return
     assert one.difference == pytest.approx(-other.difference, abs=1e-12)
-    assert (one.pushes**2).sum() == pytest.approx((other.pushes**2).sum(), abs=1e-12)
+    assert one.pushes == pytest.approx(-other.pushes, abs=1e-12)
+    assert one.beyond == pytest.approx(-other.beyond, abs=1e-12)
 
 
 @pytest.mark.parametrize("then", [(100, 900), (900, 100), (1, 999)])
@@ -172,7 +190,7 @@ def test_the_spread_is_that_of_independent_requests() -> None:
     rows: list[Row] = [(side >= 40, side, 0, 1, side % 2) for side in range(80)]
     found = certain(rows)
     assert found.difference == 0
-    assert (found.pushes**2).sum() == pytest.approx(0.25 * 80 / 79 * 2 / 40)
+    assert (found.beyond**2).sum() == pytest.approx(0.25 * 80 / 79 * 2 / 40)
 
 
 def test_keys_are_numbered_from_nothing() -> None:

@@ -141,6 +141,7 @@ def kept_difference(cells: Cells) -> Matched | None:
     return Matched(
         difference=sum(weight * part.difference for weight, part in parts),
         pushes=np.sum([weight * part.pushes for weight, part in parts], axis=0),
+        beyond=np.sum([weight * part.beyond for weight, part in parts], axis=0),
         share=finished.share,
     )
 
@@ -183,8 +184,8 @@ def _interval(
     """By short blocks, unless long ones spread far more: hours then hang together."""
     if found is None:
         return None
-    long = np.add.reduceat(found.pushes, np.arange(0, len(found.pushes), LONG_BLOCKS))
-    half, by_long = (_half(pushes, confidence, spread, freedom) for pushes in (found.pushes, long))
+    half = _half(found.pushes, found.beyond, confidence, spread, freedom)
+    by_long = _half(_long(found.pushes), _long(found.beyond), confidence, spread, freedom)
     if half is None:
         return None
     if by_long is not None and by_long > half * MUCH_WIDER:
@@ -193,18 +194,24 @@ def _interval(
     return Interval(value, value - half, value + half, found.share)
 
 
-def _half(pushes: Numbers, confidence: float, spread: float, freedom: int) -> float | None:
+def _long(by_block: Numbers) -> Numbers:
+    return np.add.reduceat(by_block, np.arange(0, len(by_block), LONG_BLOCKS))
+
+
+def _half(
+    pushes: Numbers, beyond: Numbers, confidence: float, spread: float, freedom: int
+) -> float | None:
     """Half of the interval's width; None for too few blocks.
 
     The degrees of freedom of blocks and spread together are by Satterthwaite (1946).
     """
     blocks = int(np.count_nonzero(pushes))
-    if not blocks and not spread:
-        return 0.0  # all alike in both periods
     if 0 < blocks < LEAST_BLOCKS:
         return None
-    within = float((pushes**2).sum()) * blocks / max(blocks - 1, 1)
+    within = float((beyond**2).sum()) * blocks / max(blocks - 1, 1)
     whole = within + spread
+    if not whole:
+        return 0.0  # alike in all blocks
     carried = within**2 / max(blocks - 1, 1) + spread**2 / freedom
     return t_quantile(max(whole**2 / carried, 1.0), confidence) * float(np.sqrt(whole))
 

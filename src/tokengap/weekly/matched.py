@@ -5,8 +5,9 @@ of the strata are averaged with the weights n n' / (n + n') of Mantel and Haensz
 differences by Greenland and Robins (Biometrics 41 (1985) 55): what only one period has counts
 nothing. What happens at one time hits many requests, so the spread is that of whole blocks of time;
 a block is paired with that of the same time of the other week, so that a daily rhythm which both
-share is no noise. Residuals are from the stratum's mean over both periods, which is unbiased if
-nothing changed, with the correction n / (n - 1) of a sample variance.
+share is no noise. Residuals are from the stratum's mean over both periods, moved by the difference
+of all strata together, so that a change which is the same everywhere is no noise either; with the
+correction n / (n - 1) of a sample variance.
 """
 
 from dataclasses import dataclass
@@ -20,12 +21,14 @@ from tokengap.weekly.cells import Counts, Flags, Numbers
 class Matched:
     """A difference at equal mix: later less earlier period.
 
-    pushes: by block, how much of it the requests of the block make; their squares' sum is the
-    variance. share: of the requests that are in strata which both periods have.
+    pushes: by block, how much of it the requests of the block make. beyond: what they make beyond
+    their part of a difference that is the same everywhere; these squares' sum is the variance.
+    share: of the requests that are in strata which both periods have.
     """
 
     difference: float
     pushes: Numbers
+    beyond: Numbers
     share: float
 
 
@@ -52,9 +55,17 @@ def matched(
     pull = np.divide(scale, counts, out=np.zeros((2, strata)), where=shared)
     side = now.astype(int)
     pushed = np.where(now, 1.0, -1.0) * pull[side, stratum] * (total - count * mean[stratum])
+    others = np.divide(counts[::-1], both, out=np.zeros((2, strata)), where=shared)
+    part = count * pull[side, stratum] * others[side, stratum]
+    difference = float(pushed.sum())
+
+    def by_block(values: Numbers) -> Numbers:
+        return np.bincount(block, values * correction[stratum], blocks).astype(np.float64)
+
     return Matched(
-        difference=float(pushed.sum()),
-        pushes=np.bincount(block, pushed * correction[stratum], blocks).astype(np.float64),
+        difference=difference,
+        pushes=by_block(pushed),
+        beyond=by_block(pushed - difference * part),
         share=float(both[shared].sum() / both.sum()),
     )
 

@@ -64,5 +64,5 @@ def _between(apart: Sequence[Matched | None]) -> float:
     if not known:
         return 0.0
     whole = sum(each.difference**2 for each in known) * (runs - 1) / (runs * len(known))
-    own = np.mean([float((each.pushes**2).sum()) for each in known]) * (runs - 1) / runs
+    own = np.mean([float((each.beyond**2).sum()) for each in known]) * (runs - 1) / runs
     return max(whole - float(own), 0.0)
