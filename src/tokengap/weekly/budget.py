@@ -13,7 +13,7 @@ import numpy as np
 
 from tokengap.intervals import normal_quantile
 from tokengap.slo.model import Goal, Window
-from tokengap.weekly.calendar import DAYS, HOUR_NS, HOURS, Week, day_start_ns, hour_start
+from tokengap.weekly.calendar import HOUR_NS, HOURS, Week, day_start_ns, hour_start
 from tokengap.weekly.cells import Counts, Numbers
 from tokengap.weekly.model import Budget, Burn
 from tokengap.weekly.series import Series
@@ -44,15 +44,17 @@ def budget(series: Series, goals: dict[date, Goal], window: Window, week: Week) 
         spent_this_week=this_week,
         days_seen=sum(kept.applies > 0 for _, kept in counted),
         days=len(days),
-        exhausted_in_days=_exhausted(allowed, spent, this_week),
+        exhausted_in_days=_exhausted(
+            allowed, spent, this_week, sum(day >= week.first for day, _ in counted)
+        ),
     )
 
 
-def _exhausted(allowed: Fraction, spent: int, this_week: int) -> float | None:
-    """Days until it is gone if every week misses as many requests as this one."""
+def _exhausted(allowed: Fraction, spent: int, this_week: int, days: int) -> float | None:
+    """Days until it is gone if every day misses as many requests as the week's days that count."""
     if allowed and spent >= allowed:
         return 0.0
-    return float((allowed - spent) * DAYS / this_week) if this_week else None
+    return float((allowed - spent) * days / this_week) if this_week else None
 
 
 def burns(series: Series, week: Week) -> list[Burn]:
