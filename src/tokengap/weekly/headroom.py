@@ -38,11 +38,11 @@ def headroom(offered: Counts, promises: Sequence[tuple[Goal, Counts, Counts]]) -
 
 
 def _kept_up_to(load: Counts, met: Counts, applies: Counts, target: float) -> int | None:
-    """The load beyond which all hours together miss the target, while the others reach it."""
+    """The load beyond which every tenth of the hours misses the target, and the others reach it."""
     edges = np.unique(np.quantile(load, np.arange(1, TENTHS) / TENTHS, method="higher"))
     most = int(load.max())
     for edge in reversed(edges.tolist()):
-        fuller = load > edge
+        fuller = (load > edge) & (load <= most)
         if not fuller.any():
             continue
         if _reaches(met[fuller], applies[fuller], target):
