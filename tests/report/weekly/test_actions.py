@@ -62,7 +62,7 @@ def test_a_burn_rule_says_for_how_long_and_until_when() -> None:
 def test_a_regression_says_by_how_much() -> None:
     change = Change(WORSE, "Lower.", -0.02, -0.015, -0.02, -0.01, 100, 100, 1.0)
     (line,) = said(troubled(change=change))
-    assert line.endswith("worse than the week before, -1.50 points (-2.00 to -1.00).")
+    assert line.endswith("worse than the week before by 1.50 points (1.00 to 2.00).")
 
 
 def test_holes_late_data_and_requests_of_no_service() -> None:
@@ -96,7 +96,7 @@ def test_contributors_need_a_promise_in_trouble() -> None:
     assert said(replace(single(), contributors=gathers)) == []
     in_trouble = troubled(told=kept(80, 20), budget=budget(1000, 0, 20))
     assert said(replace(in_trouble, contributors=gathers))[1] == (
-        "In one, begin with model m (87.5 % of misses with 12.5 % of requests)."
+        "In one, begin with model m (87.5 % of misses, 12.5 % of requests)."
     )
 
 

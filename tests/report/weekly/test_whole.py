@@ -215,3 +215,23 @@ def test_a_handoff_that_took_long_names_its_boundary() -> None:
     found = section(weekly(replace(code(), worst=[worst])), "worst_requests").table
     assert found is not None
     assert found.rows[0][2] == "handoff gap (stream) 4.2 s"
+
+
+def test_an_interval_by_hours_has_no_column_where_it_tells_nothing() -> None:
+    assert "by hours" in (section(weekly(), "kept").table or Table((), (), ())).columns
+    table = section(weekly(single()), "kept").table
+    assert table is not None
+    assert "by hours" not in table.columns
+    assert table.rows[0][-3:] == ["95.0 %", "88.8 to 97.8 %", "90 %"]
+
+
+def test_bars_begin_with_what_gathers_most(shown: Page) -> None:
+    """cause 71 of 0, tenant 62 of 18, worker 50 of 25: the first of each; then code's handoff."""
+    bars = data(shown.chart("contributors"), "bad_share", "rank")
+    names = {row["rank"]: row["name"] for row in bars}
+    assert [names[rank] for rank in sorted(names)] == [
+        "chat · cause prefill interference",
+        "chat · tenant <b>|@x",
+        "chat · worker decode-3",
+        "code · handoff gap",
+    ]

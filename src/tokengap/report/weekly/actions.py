@@ -12,14 +12,12 @@ from tokengap.report.weekly.words import (
     listed,
     log_text,
     moment,
-    points,
-    points_span,
     span_hours,
     spent_words,
 )
 from tokengap.report.words import plain
 from tokengap.units import format_count, format_share
-from tokengap.weekly.model import WORSE, Contributor, Coverage, ServiceWeek, Weekly
+from tokengap.weekly.model import WORSE, Change, Contributor, Coverage, ServiceWeek, Weekly
 
 SOON_DAYS: Final = 7
 """A budget that this week's rate exhausts before the next report is worth a line."""
@@ -82,9 +80,15 @@ def _facts(each: Promised) -> Iterator[_Fact]:
         worst = f"at most {first.worst or 0:.3g}, until {moment(first.worst_until)}"
         yield _Fact("burn", f"{over}{counted(first.hours_over, 'hour')}, {worst}")
     if promise.change.verdict == WORSE:
-        change = promise.change
-        by = f"{points(change.matched)} points ({points_span(change.low, change.high)})"
-        yield _Fact("worse", f"worse than the week before, {by}")
+        yield _Fact("worse", f"worse than the week before{_by(promise.change)}")
+
+
+def _by(change: Change) -> str:
+    """How much lower a share is than the week before, at equal mix."""
+    if change.matched is None or change.low is None or change.high is None:
+        return ""
+    by, least, most = (f"{-100 * each:.2f}" for each in (change.matched, change.high, change.low))
+    return f" by {by} points ({least} to {most})"
 
 
 def _budget(each: Promised) -> Iterator[_Fact]:
@@ -135,7 +139,7 @@ def value(each: Contributor) -> str:
 
 def _stands_out(each: Contributor) -> str:
     bad, of = format_share(each.bad_share), format_share(each.offered_share)
-    part = "missed worst gaps" if each.dimension in OF_MISSES else f"misses with {of} of requests"
+    part = "long worst gaps" if each.dimension in OF_MISSES else f"misses, {of} of requests"
     return f"{each.dimension} {value(each)} ({bad} of {part})"
 
 

@@ -16,8 +16,10 @@ from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly
 
 DRAWN: Final = 1
 """Values of a dimension in the chart."""
-TOLD: Final = 3
+TOLD: Final = 2
 """Values of a dimension in the table; JSON and CSV hold all."""
+WORST: Final = 6
+"""Requests of a service in the table; JSON and CSV hold all."""
 _STALL_COLUMNS: Final = (
     "service", "hidden stalls", "of completed", "share", "possible", "week before", "share before",
 )  # fmt: skip
@@ -71,7 +73,11 @@ def contributors(weekly: Weekly, scope: str) -> Section | None:
     told = [(of, each) for of in weekly.services for each in _first(of, TOLD)]
     if not told:
         return None
-    drawn = [_bar(of, each) for of in weekly.services for each in _first(of, DRAWN)]
+    drawn = [
+        _bar(of, each)
+        for of in weekly.services
+        for each in sorted(_first(of, DRAWN), key=lambda each: (each not in top(of), -_more(each)))
+    ]
     bad = sum(of.whole.bad for of in weekly.services)
     return Section(
         "contributors",
@@ -97,6 +103,11 @@ def _first(of: ServiceWeek, count: int) -> Iterator[Contributor]:
         if each.offered < of.offered and seen[each.dimension] < count:
             seen[each.dimension] += 1
             yield each
+
+
+def _more(each: Contributor) -> float:
+    """Its part in the misses beyond its part in the requests."""
+    return each.bad_share - (0 if each.dimension in OF_MISSES else each.offered_share)
 
 
 def _bar(of: ServiceWeek, each: Contributor) -> Row:
@@ -156,14 +167,15 @@ def worst(weekly: Weekly, scope: str) -> Section | None:
     told = [(of, each) for of in weekly.services for each in of.worst]
     if not told:
         return None
+    shown = [_worst(of, each) for of in weekly.services for each in of.worst[:WORST]]
     return Section(
         "worst_requests",
         "Worst requests",
         counted(len(told), "request"),
         scope,
         data=[_worst_data(*pair) for pair in told],
-        table=Table(_WORST_COLUMNS, [_worst(*pair) for pair in told], _WORST_WORDS, tight=True),
-        notes=["Rows as CSV and JSON name each one's trace too."],
+        table=Table(_WORST_COLUMNS, shown, _WORST_WORDS, tight=True),
+        notes=["JSON and CSV hold more requests, and the trace of each."],
     )
 
 
@@ -183,7 +195,7 @@ def _worst(of: ServiceWeek, each: WorstRequest) -> list[str]:
         log_text(each.tenant),
         log_text(each.model),
         log_text(each.worker),
-        (each.cause or "not worked out").replace("_", " "),
+        (each.cause or "-").replace("_", " "),
         " + ".join("?" if n is None else format_count(n) for n in tokens),
     ]
 

@@ -9,9 +9,10 @@ from tokengap.report.weekly.words import day_name, exact_share, kept_share, span
 from tokengap.units import format_count
 from tokengap.weekly.model import Kept, Weekly
 
+_BY_HOURS: Final = "by hours"
 COLUMNS: Final = (
     "service", "promise", "requests", "met", "missed", "unknown", "kept", "95 % interval",
-    "by hours", "promised",
+    _BY_HOURS, "promised",
 )  # fmt: skip
 WORDS: Final = ("service", "promise")
 _FEW: Final = 100
@@ -27,9 +28,19 @@ def kept(weekly: Weekly, scope: str) -> Section:
         "How each promise was kept",
         f"n {offered} offered requests, per request",
         scope,
-        table=Table(COLUMNS, [_row(each) for each in told], WORDS, tight=True),
+        table=_table(told),
         notes=list(_notes(told)),
     )
+
+
+def _table(told: Sequence[Promised]) -> Table:
+    """The interval by hours only if it tells something of one promise."""
+    rows = [_row(each) for each in told]
+    if any(is_wider(each.promise.kept) for each in told):
+        return Table(COLUMNS, rows, WORDS, tight=True)
+    at = COLUMNS.index(_BY_HOURS)
+    fewer = [[*row[:at], *row[at + 1 :]] for row in rows]
+    return Table((*COLUMNS[:at], *COLUMNS[at + 1 :]), fewer, WORDS, tight=True)
 
 
 def _row(each: Promised) -> list[str]:

@@ -90,7 +90,7 @@ def _row(of: ServiceWeek, each: Trend) -> list[str]:
         format_count(each.good),
         "-" if rate is None else f"{rate:.3g}",
         format_count(each.hours_seen),
-        "-" if each.gpus is None else f"{each.gpus:g}",
+        "-" if each.gpus is None else f"{each.gpus:.3g}",
         "-" if each.cost is None else f"{format_count(round(each.cost))} {_unit(each)}".strip(),
         "-" if price is None else _money(price, each),
         "-" if each.power_w is None else f"{format_count(round(each.power_w))} W",
