@@ -45,11 +45,12 @@ def test_a_missed_promise_says_by_how_many_requests() -> None:
 
 def test_a_spent_budget_and_one_that_is_soon() -> None:
     (spent,) = said(troubled(budget=budget(10, 10, 5, exhausted_in_days=0.0)))
-    assert spent == "one, TTFT ≤ 500 ms: its 28-day budget is spent 1.5 times."
+    assert spent == "one: nothing is left of the 28-day budget for TTFT (spent 1.5 times)."
     (soon,) = said(troubled(budget=budget(10, 0, 5, exhausted_in_days=7.0)))
-    assert soon.endswith("its 28-day budget lasts 7.0 days more at this week's rate.")
+    ends = "at this week's rate the 28-day budget ends before the next report"
+    assert soon == f"one: {ends} for TTFT (lasts 7.0 days)."
     (now,) = said(troubled(budget=budget(10, 0, 9, exhausted_in_days=0.8)))
-    assert now.endswith("its 28-day budget lasts under a day more at this week's rate.")
+    assert now == f"one: {ends} for TTFT (lasts under a day)."
     assert said(troubled(budget=budget(10, 0, 1, exhausted_in_days=63.0))) == []
 
 
@@ -105,3 +106,21 @@ def test_each_service_tells_its_own() -> None:
     assert sum(line.startswith("chat, worst gap ≤ 500 ms: missed") for line in lines) == 1
     assert "code: 13 hours of 168 without data." in lines  # 168 - 155
     assert "idle: 168 hours of 168 without data." in lines
+
+
+def test_budgets_of_kept_promises_share_a_line() -> None:
+    spent = budget(10, 10, 5, exhausted_in_days=0.0)
+    missed = promise(goal("e2e", 900, "0.9"), kept(80, 20), budget=spent)
+    two = [promise(goal(name, 50, "0.9"), kept(95, 5), budget=spent) for name in ("ttft", "tpot")]
+    first, second = said(replace(single(), promises=[*two, missed]))
+    assert first.startswith("one, end to end ≤ 900 ms: missed, 20 of 100 requests bad; its 28-day")
+    assert second == (
+        "one: nothing is left of the 28-day budget for TTFT (spent 1.5 times), average TPOT "
+        "(spent 1.5 times)."
+    )
+
+
+def test_of_a_dimension_the_value_beyond_its_part_is_named_and_not_the_largest() -> None:
+    large = Contributor("tenant", "large", 60, 50, 0.6, 0.5)
+    small = Contributor("tenant", "small", 20, 40, 0.2, 0.4)
+    assert [each.value for each in top(replace(single(), contributors=[large, small]))] == ["small"]

@@ -1,26 +1,24 @@
 """What needs doing, derived from the numbers alone: most urgent first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tokengap.findings import Finding
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import (
-    counted,
-    fired,
-    listed,
-    log_text,
-    moment,
-    span_hours,
-    spent_words,
+from tokengap.report.weekly.troubles import (
+    SOON,
+    SPENT,
+    Trouble,
+    budget_name,
+    days_more,
+    troubles,
 )
+from tokengap.report.weekly.words import counted, listed, log_text, spent_words
 from tokengap.report.words import plain
 from tokengap.units import format_count, format_share
-from tokengap.weekly.model import WORSE, Change, Contributor, Coverage, ServiceWeek, Weekly
+from tokengap.weekly.model import Contributor, Coverage, ServiceWeek, Weekly
 
-SOON_DAYS: Final = 7
-"""A budget that this week's rate exhausts before the next report is worth a line."""
 _STANDS_OUT: Final = 1.25  # a value's part in the misses against its part in the requests
 _OUR_WORDS: Final = frozenset({"cause", "handoff"})
 """Dimensions whose values no log wrote."""
@@ -53,60 +51,50 @@ def _action(rule: str, level: str, brief: str, says: str, advice: str | None = N
 
 
 def _promises(weekly: Weekly) -> Iterator[Action]:
-    troubled = [(each, facts) for each in promised(weekly) if (facts := list(_facts(each)))]
-    for each, facts in troubled:
-        urgent = any(fact.urgent for fact in facts)
-        says = f"{each.service}, {each.name}: {'; '.join(fact.says for fact in facts)}."
-        brief = f"{each.short} ({', '.join(fact.brief for fact in facts)})"
-        yield _action("promise", "stall" if urgent else "unknown", brief, says)
+    """Missed ones first; those of which only the budget is in trouble share a line."""
+    found = [(each, troubles(each)) for each in promised(weekly)]
+    for each, facts in sorted(found, key=lambda pair: pair[0].promise.is_kept is not False):
+        if _kinds(facts) - {SPENT, SOON}:
+            says = f"{each.service}, {each.name}: {'; '.join(fact.says for fact in facts)}."
+            brief = f"{each.short} ({', '.join(fact.brief for fact in facts)})"
+            yield _action("promise", "stall", brief, says)
+    for service in weekly.services:
+        own = [(each, facts) for each, facts in found if each.of is service]
+        for kind in (SPENT, SOON):
+            alone = [each for each, facts in own if _kinds(facts) == {kind}]
+            yield from _budgets(service, alone, kind)
 
 
-@dataclass(frozen=True)
-class _Fact:
-    brief: str
-    says: str
-    urgent: bool = True
+def _kinds(facts: Sequence[Trouble]) -> set[str]:
+    return {fact.kind for fact in facts}
 
 
-def _facts(each: Promised) -> Iterator[_Fact]:
-    promise = each.promise
-    if promise.is_kept is False:
-        bad, of = format_count(promise.kept.bad), counted(promise.kept.applies, "request")
-        yield _Fact("missed", f"missed, {bad} of {of} bad")
-    yield from _budget(each)
-    if rules := fired(promise):
-        first = rules[0]
-        over = f"burn rate of {span_hours(first.hours)} above {first.threshold:g} for "
-        worst = f"at most {first.worst or 0:.3g}, until {moment(first.worst_until)}"
-        yield _Fact("burn", f"{over}{counted(first.hours_over, 'hour')}, {worst}")
-    if promise.change.verdict == WORSE:
-        yield _Fact("worse", f"worse than the week before{_by(promise.change)}")
+def _budgets(service: ServiceWeek, told: Sequence[Promised], kind: str) -> Iterator[Action]:
+    """Promises that are kept, and whose budget is spent or soon will be."""
+    if not told:
+        return
+    name, budget = plain(service.service.name), budget_name(service.service.window)
+    names = ", ".join(f"{each.bare} ({_left(each)})" for each in told)
+    brief = f"budget of {name} {listed(each.bare for each in told)}"
+    if kind == SPENT:
+        says = f"{name}: nothing is left of the {budget} for {names}."
+        yield _action("budget", "stall", f"{brief} (spent)", says)
+    else:
+        says = f"{name}: at this week's rate the {budget} ends before the next report for {names}."
+        yield _action("budget", "unknown", f"{brief} (ending)", says)
 
 
-def _by(change: Change) -> str:
-    """How much lower a share is than the week before, at equal mix."""
-    if change.matched is None or change.low is None or change.high is None:
-        return ""
-    by, least, most = (f"{-100 * each:.2f}" for each in (change.matched, change.high, change.low))
-    return f" by {by} points ({least} to {most})"
-
-
-def _budget(each: Promised) -> Iterator[_Fact]:
-    budget, window = each.promise.budget, each.of.service.window
-    days, left = budget.exhausted_in_days, budget.left_share
-    name = f"its {window.days}-day budget" if window.days else f"its budget of the {window.kind}"
-    if left is not None and left <= 0:
-        yield _Fact("budget spent", f"{name} is {spent_words(1 - left)}")
-    elif days is not None and days <= SOON_DAYS:
-        more = "under a day" if days < 1 else f"{days:.1f} days"
-        soon = f"{name} lasts {more} more at this week's rate"
-        yield _Fact(f"budget lasts {more}", soon, urgent=False)
+def _left(each: Promised) -> str:
+    budget = each.promise.budget
+    if budget.left_share is not None and budget.left_share <= 0:
+        return spent_words(1 - budget.left_share)
+    return f"lasts {days_more(budget.exhausted_in_days or 0)}"
 
 
 def _begin(weekly: Weekly) -> Iterator[Action]:
     """Where misses gather, in services that have something to explain."""
     for service in weekly.services:
-        troubled = any(p.of is service and list(_facts(p)) for p in promised(weekly))
+        troubled = any(each.of is service and troubles(each) for each in promised(weekly))
         found = top(service)[:_BEGIN_WITH] if troubled else []
         if found:
             name = plain(service.service.name)
@@ -116,12 +104,17 @@ def _begin(weekly: Weekly) -> Iterator[Action]:
 
 
 def top(service: ServiceWeek) -> list[Contributor]:
-    """Of each dimension the value with most misses, if it has more than its share of them."""
+    """Of each dimension the value with most misses beyond its part, if they are many."""
     best: dict[str, Contributor] = {}
-    for each in sorted(service.contributors, key=lambda each: -each.bad_share):
+    for each in sorted(service.contributors, key=lambda each: -beyond(each)):
         if each.value is not None and each.value != "unexplained":
             best.setdefault(each.dimension, each)
     return [each for each in best.values() if _gathers(each)]
+
+
+def beyond(each: Contributor) -> float:
+    """Its part in the misses beyond its part in the requests."""
+    return each.bad_share - (0 if each.dimension in OF_MISSES else each.offered_share)
 
 
 def _gathers(each: Contributor) -> bool:

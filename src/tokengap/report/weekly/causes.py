@@ -7,7 +7,7 @@ from typing import Final
 from tokengap.findings.audit import Row
 from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import PLACES, SQUARE, Place
-from tokengap.report.weekly.actions import OF_MISSES, top, value
+from tokengap.report.weekly.actions import OF_MISSES, beyond, top, value
 from tokengap.report.weekly.chart_contributors import contributors_chart
 from tokengap.report.weekly.words import counted, log_text, moment, statistic_name
 from tokengap.report.words import plain
@@ -76,7 +76,7 @@ def contributors(weekly: Weekly, scope: str) -> Section | None:
     drawn = [
         _bar(of, each)
         for of in weekly.services
-        for each in sorted(_first(of, DRAWN), key=lambda each: (each not in top(of), -_more(each)))
+        for each in sorted(_first(of, DRAWN), key=lambda each: (each not in top(of), -beyond(each)))
     ]
     bad = sum(of.whole.bad for of in weekly.services)
     return Section(
@@ -103,11 +103,6 @@ def _first(of: ServiceWeek, count: int) -> Iterator[Contributor]:
         if each.offered < of.offered and seen[each.dimension] < count:
             seen[each.dimension] += 1
             yield each
-
-
-def _more(each: Contributor) -> float:
-    """Its part in the misses beyond its part in the requests."""
-    return each.bad_share - (0 if each.dimension in OF_MISSES else each.offered_share)
 
 
 def _bar(of: ServiceWeek, each: Contributor) -> Row:

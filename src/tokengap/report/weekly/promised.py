@@ -29,7 +29,12 @@ class Promised:
     @property
     def short(self) -> str:
         """The service, and the promise without its limit."""
-        return f"{self.service} {promise_name(self.of.service, self.promise.goal, limit=False)}"
+        return f"{self.service} {self.bare}"
+
+    @property
+    def bare(self) -> str:
+        """The promise without its limit."""
+        return promise_name(self.of.service, self.promise.goal, limit=False)
 
 
 DRAWN: Final = 12
