@@ -82,18 +82,20 @@ def test_what_is_urgent_comes_first() -> None:
 
 
 def test_misses_gather_where_there_are_more_than_its_part_of_requests() -> None:
-    even = Contributor("tenant", "even", 50, 12, 0.5, 0.6)  # 1.2 times its part
-    more = Contributor("model", "more", 40, 10, 0.4, 0.5)  # 1.25 times
-    few = Contributor("worker", "few", 1, 3, 0.01, 0.15)  # under a fifth of the misses
-    cause = Contributor("cause", "preemption", 12, 12, 0.12, 0.6)
-    unknown = Contributor("cause", "unexplained", 8, 8, 0.08, 0.4)
-    unlogged = Contributor("deployment", None, 10, 20, 0.1, 1.0)
-    told = replace(single(), contributors=[even, more, few, cause, unknown, unlogged])
+    """Of 1,000 misses; three deviations of 400 due are 46, of 4 due in 10 misses 4.6."""
+    even = Contributor("tenant", "even", 5000, 600, 0.5, 0.6)  # 1.2 times its part
+    more = Contributor("model", "more", 4000, 500, 0.4, 0.5)  # 1.25 times
+    few = Contributor("worker", "few", 100, 150, 0.01, 0.15)  # under a fifth of the misses
+    chance = Contributor("slo_class", "chance", 4000, 7, 0.4, 0.7)  # 7 of 10
+    cause = Contributor("cause", "preemption", 600, 600, 0.06, 0.6)
+    unknown = Contributor("cause", "unexplained", 400, 400, 0.04, 0.4)
+    unlogged = Contributor("deployment", None, 1000, 1000, 0.1, 1.0)
+    told = replace(single(), contributors=[even, more, few, chance, cause, unknown, unlogged])
     assert [each.value for each in top(told)] == ["preemption", "more"]
 
 
 def test_contributors_need_a_promise_in_trouble() -> None:
-    gathers = [Contributor("model", "m", 40, 10, 0.125, 0.875)]
+    gathers = [Contributor("model", "m", 40, 14, 0.125, 0.875)]
     assert said(replace(single(), contributors=gathers)) == []
     in_trouble = troubled(told=kept(80, 20), budget=budget(1000, 0, 20))
     assert said(replace(in_trouble, contributors=gathers))[1] == (
@@ -121,6 +123,6 @@ def test_budgets_of_kept_promises_share_a_line() -> None:
 
 
 def test_of_a_dimension_the_value_beyond_its_part_is_named_and_not_the_largest() -> None:
-    large = Contributor("tenant", "large", 60, 50, 0.6, 0.5)
-    small = Contributor("tenant", "small", 20, 40, 0.2, 0.4)
+    large = Contributor("tenant", "large", 600, 500, 0.6, 0.5)
+    small = Contributor("tenant", "small", 200, 400, 0.2, 0.4)
     assert [each.value for each in top(replace(single(), contributors=[large, small]))] == ["small"]

@@ -1,5 +1,6 @@
 """What needs doing, derived from the numbers alone: most urgent first."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,6 +21,7 @@ from tokengap.units import format_count, format_share
 from tokengap.weekly.model import Contributor, Coverage, ServiceWeek, Weekly
 
 _STANDS_OUT: Final = 1.25  # a value's part in the misses against its part in the requests
+_DEVIATIONS: Final = 3  # of a binomial count: there are many values to be surprised by
 _OUR_WORDS: Final = frozenset({"cause", "handoff"})
 """Dimensions whose values no log wrote."""
 _LEVELS: Final = ("stall", "unknown", "note")
@@ -118,10 +120,14 @@ def beyond(each: Contributor) -> float:
 
 
 def _gathers(each: Contributor) -> bool:
-    """Has a good part of the misses, and more than its part of the requests."""
-    of_misses = each.dimension in OF_MISSES
-    more = of_misses or each.bad_share >= _STANDS_OUT * each.offered_share
-    return each.bad_share >= _LEAST_PART and more
+    """Has a good part of the misses, and more than its part of the requests, beyond chance."""
+    if each.bad_share < _LEAST_PART:
+        return False
+    if each.dimension in OF_MISSES:
+        return True
+    due = each.bad / each.bad_share * each.offered_share
+    chance = math.sqrt(due * (1 - each.offered_share))
+    return each.bad >= _STANDS_OUT * due and each.bad - due >= _DEVIATIONS * chance
 
 
 def value(each: Contributor) -> str:

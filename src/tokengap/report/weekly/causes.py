@@ -30,6 +30,10 @@ _WORST_COLUMNS: Final = (
     "service", "request", "waited", "times limit", "began, UTC", "tenant", "model", "worker",
     "cause", "tokens in + out",
 )  # fmt: skip
+_GATHERS: Final = (
+    "More than its part explains: a fifth of the misses or more, at least 1.25 times its part of "
+    "the requests, and three standard deviations beyond it. A cause is that of long worst gaps."
+)
 _STALLS: Final = (
     "Completed requests that met their average TPOT and missed their worst gap; possible ones are "
     "those of which the log leaves one verdict open."
@@ -90,6 +94,7 @@ def contributors(weekly: Weekly, scope: str) -> Section | None:
         table=Table(
             _CONTRIBUTOR_COLUMNS, [_contributor(*p) for p in told], _CONTRIBUTOR_WORDS, tight=True
         ),
+        notes=[_GATHERS],
     )
 
 
@@ -120,7 +125,7 @@ def _legend(drawn: Sequence[Row]) -> Iterator[Key]:
         "gathers": Place("gathers", PLACES["hidden"].colour, SQUARE),
         "spread": Place("spread", PLACES["meets"].colour, SQUARE),
     }
-    for kind, says in (("gathers", "more misses than its part of requests"), ("spread", "other")):
+    for kind, says in (("gathers", "more misses than its part explains"), ("spread", "other")):
         if count := sum(row["kind"] == kind for row in drawn):
             yield Key(named[kind], says, format_count(count))
     if any(row["offered_share"] is not None for row in drawn):
