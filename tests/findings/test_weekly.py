@@ -140,6 +140,34 @@ def test_good_requests_and_their_cost_are_those_of_plain_python(
                 )
 
 
+@pytest.mark.parametrize("week", [SLOWDOWN, BOUNDARY], ids=str)
+def test_contributors_and_worst_requests_are_those_of_plain_python(
+    report: Report, truth: Truth, week: Week
+) -> None:
+    for each in report(week).services:
+        verdicts = truth.week(each.service.name, week)
+        offered = [one for one in verdicts if one.is_offered]
+        bad = [one for one in offered if not one.is_good]
+        columns = {"tenant": "tenant", "model": "model", "worker": "decode_worker"}
+        for made in each.contributors:
+            if column := columns.get(made.dimension):
+                of, of_bad = (
+                    sum(one.request.facts[column] == made.value for one in ones)
+                    for ones in (offered, bad)
+                )
+                assert (made.offered, made.bad) == (of, of_bad)
+                assert made.bad_share == of_bad / len(bad)
+        by_name = {one.request.name: one for one in bad}
+        for worst in each.worst:
+            one = by_name[worst.request_id]
+            missed = {name for name, found in one.by_statistic.items() if found == "missed"}
+            assert set(worst.missed) == missed
+            assert worst.statistic in missed
+            assert (worst.tenant, worst.worker) == (
+                one.request.facts["tenant"], one.request.facts["decode_worker"],
+            )  # fmt: skip
+
+
 def _verdicts(found: Weekly, service: str) -> dict[str, str]:
     (each,) = (each for each in found.services if each.service.name == service)
     return {name: promise.change.verdict for name, promise in each.promise.items()}
