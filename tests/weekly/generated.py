@@ -1,4 +1,4 @@
-"""Thirteen weeks of requests to two services, of which five are not like the others.
+"""Thirteen weeks of requests to two services, of which six are not like the others.
 
 A request is a short question or a long document. Its law says how long it waits, whatever else is
 asked meanwhile: for its first token a time that grows with the prompt, and between two tokens a
@@ -132,7 +132,7 @@ class Request:
 
     @property
     def sent(self) -> datetime:
-        """When it was sent, to the microsecond."""
+        """When it was sent, to the second."""
         return datetime.fromtimestamp(self.sent_ns // 10**9, UTC)
 
     @property
