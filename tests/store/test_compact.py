@@ -23,7 +23,9 @@ def kept(tmp_path: Path, place: str) -> Kept:
 
 
 def merge(kept: Kept, many_files: int = 3, target_bytes: int = 2**20) -> list[Merged]:
-    return compact(kept.store, kept.scratch, many_files=many_files, target_bytes=target_bytes)
+    """Merge; what was done to `streams`."""
+    found = compact(kept.store, kept.scratch, many_files=many_files, target_bytes=target_bytes)
+    return [merged for merged in found if merged.place not in kept.store.beside]
 
 
 def rows(kept: Kept) -> pl.DataFrame:
@@ -31,7 +33,7 @@ def rows(kept: Kept) -> pl.DataFrame:
 
 
 def merged(kept: Kept) -> list[str]:
-    return [name for name in files_below(kept.root) if name.startswith("merged")]
+    return [name for name in files_below(f"{kept.root}/streams") if name.startswith("merged")]
 
 
 def test_a_days_files_become_one_with_the_same_rows(kept: Kept) -> None:

@@ -24,9 +24,10 @@ MANY_FILES: Final = 32
 
 @dataclass(frozen=True)
 class Merged:
-    """What was merged of one day: so many files into one each time."""
+    """What was merged: so many files into so many."""
 
-    day: str
+    place: str
+    """A day, or a table beside `streams`."""
     files_before: int
     files_after: int
 
@@ -40,6 +41,8 @@ def compact(
 ) -> list[Merged]:
     """Merge the files of every day that has more than `many_files`; what was done, by day.
 
+    Then those of the tables `rejects` and `clocks`, by the same rule.
+
     Each merger is one commit, so that it can be killed or run beside other writers at any moment:
     where one of them took a file away first, its day is looked at again. A second call changes
     nothing. StoreError if a file is damaged, or other writers leave no day alone.
@@ -51,8 +54,15 @@ def compact(
             if _merge(store, group, scratch):
                 done[str(group[0].day)].append(len(uris(group)))
         if not groups:
-            return [Merged(day, sum(counts), len(counts)) for day, counts in sorted(done.items())]
-    raise StoreError(f"{store.root}: other writers keep changing it; try again")
+            break
+    else:
+        raise StoreError(f"{store.root}: other writers keep changing it; try again")
+    beside = {
+        name: table.merge(scratch, target_bytes=target_bytes, many_files=many_files)
+        for name, table in store.beside.items()
+    }
+    merged = [*sorted(done.items()), *((name, counts) for name, counts in beside.items() if counts)]
+    return [Merged(place, sum(counts), len(counts)) for place, counts in merged]
 
 
 def _groups(store: Store, target_bytes: int, many_files: int) -> Iterator[list[Part]]:

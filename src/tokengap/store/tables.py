@@ -10,20 +10,19 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tokengap.adapters import ADAPTERS
 from tokengap.adapters.interface import Adapter
 from tokengap.errors import StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
+from tokengap.store.beside import Beside
 from tokengap.store.copies import copied
 from tokengap.store.delta import Change, DeltaFiles, NewFile, is_table
 from tokengap.store.keys import check_unique
 from tokengap.store.parts import read_all
-from tokengap.store.places import file_system, is_remote, of_each, reach, reaching
+from tokengap.store.places import is_remote, reach
 from tokengap.store.records import UNDATED, Loaded, Part, uris
 from tokengap.store.standing import LiveLoads, Standing
 
@@ -51,8 +50,9 @@ class Store:
         then = version is not None
         streams = f"{self.root}/streams"
         self.streams = DeltaFiles(streams, STREAMS, by_day=True, read_only=then, version=version)
-        self._rejects = DeltaFiles(f"{self.root}/rejects", REJECTS, read_only=then)
-        self._clocks = DeltaFiles(f"{self.root}/clocks", CLOCKS, read_only=then)
+        self._rejects = Beside(f"{self.root}/rejects", REJECTS, read_only=then)
+        self._clocks = Beside(f"{self.root}/clocks", CLOCKS, read_only=then)
+        self.beside = {"rejects": self._rejects, "clocks": self._clocks}
         self.latency = DeltaFiles(f"{self.root}/latency", None, by_day=True, read_only=then)
         self.tables = (self.streams, self._rejects, self._clocks, self.latency)
         self._known: dict[str, list[Part]] = {}
@@ -81,15 +81,15 @@ class Store:
 
     def rejects(self) -> pa.Table:
         """Records that the live loads left out, schema `REJECTS`."""
-        return self._beside(self._rejects, REJECTS)
+        return self._rejects.of(self._loads())
 
     def clocks(self) -> pa.Table:
         """Relations of clocks that the live loads found, schema `CLOCKS`."""
-        return self._beside(self._clocks, CLOCKS)
+        return self._clocks.of(self._loads())
 
     def reject_counts(self) -> dict[str, int]:
         """Records left out, by `load_id`; loads without any are missing."""
-        return {_load_id(uri): file.rows for uri, file in self._rejects.files().items()}
+        return self._rejects.counts()
 
     def commit(
         self, loads: Sequence[Loaded], scratch: Path, *, adapters: Sequence[Adapter] = ADAPTERS
@@ -106,8 +106,8 @@ class Store:
 
         decide(tuple(self.streams.live()))
         self.streams.ensure()
-        self._add_beside(self._rejects, {_id(load): load.rejects for load in loads}, scratch)
-        self._add_beside(self._clocks, {_id(load): load.clocks for load in loads}, scratch)
+        self._rejects.add({_id(load): load.rejects for load in loads}, scratch)
+        self._clocks.add({_id(load): load.clocks for load in loads}, scratch)
         files = [self._put(load) for load in loads]
         rewritten: list[NewFile] = []
 
@@ -169,37 +169,12 @@ class Store:
     def _put(self, load: Loaded) -> list[NewFile]:
         return [self.put([part]) for part in load.parts]
 
-    def _add_beside(self, table: DeltaFiles, rows: dict[str, pa.Table], scratch: Path) -> None:
-        """Commit the rows of each load, unless a load of the same id brought them before."""
-        files = {
-            load_id: _put_rows(table, load_id, content, scratch)
-            for load_id, content in rows.items()
-            if content.num_rows
-        }
-
-        def plan(live: list[str]) -> Change:
-            there = {_load_id(uri) for uri in live}
-            return Change(tuple(file for load_id, file in files.items() if load_id not in there))
-
-        try:
-            table.commit(plan)
-        finally:
-            table.drop_unused(files.values())
-
-    def _beside(self, table: DeltaFiles, schema: pa.Schema) -> pa.Table:
-        loads = {part.provenance.load_id for part in self.live_parts()}
-        files = [uri for uri in table.live() if _load_id(uri) in loads]
-        rows = of_each(lambda uri: _read(uri, schema), files)
-        return pa.concat_tables([schema.empty_table(), *rows])
+    def _loads(self) -> set[str]:
+        return {part.load_id for part in self.live_parts()}
 
 
 def _id(load: Loaded) -> str:
     return load.provenance.load_id
-
-
-def _load_id(uri: str) -> str:
-    """The load a file of `rejects` or `clocks` belongs to."""
-    return uri.rsplit("/", 1)[-1].split("-", 1)[0]
 
 
 def _wanted(loads: Sequence[Loaded], standings: Sequence[Standing]) -> list[Loaded]:
@@ -232,18 +207,6 @@ def _note(load: Loaded) -> dict[str, Any]:
         "tokens": load.tokens,
         "rejects": load.rejects.num_rows,
     }
-
-
-def _put_rows(table: DeltaFiles, load_id: str, rows: pa.Table, scratch: Path) -> NewFile:
-    path = scratch / f"{load_id}-{uuid4().hex[:12]}.parquet"
-    pq.write_table(rows, path, compression="zstd")
-    return table.put(path, rows.num_rows)
-
-
-def _read(uri: str, schema: pa.Schema) -> pa.Table:
-    filesystem, path = file_system(uri)
-    with reaching(uri), filesystem.open_input_file(path) as file:
-        return pq.ParquetFile(pa.BufferReader(file.read())).read().cast(schema)
 
 
 def is_store(path: str) -> bool:

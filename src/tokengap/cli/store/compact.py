@@ -10,8 +10,9 @@ from tokengap.cli.store.options import STORE
 def compact(path: str) -> None:
     """Merge the files of every day that has more than 32, to about 128 MB each.
 
-    No row changes, and every load stays known: what was ingested is not ingested again, and a newer
-    load of a source still replaces just its rows. A second run changes nothing.
+    So are the files of `rejects` and `clocks`, of which every load brings its own. No row changes,
+    and every load stays known: what was ingested is not ingested again, and a newer load of a
+    source still replaces just its rows. A second run changes nothing.
     """
     import tempfile
     from pathlib import Path
@@ -22,10 +23,10 @@ def compact(path: str) -> None:
 
     with tempfile.TemporaryDirectory(prefix="tokengap-") as scratch:
         merged = compacted(open_store(path), Path(scratch))
-    for day in merged:
+    for each in merged:
         click.echo(
-            f"{day.day}: {format_count(day.files_before)} files merged into "
-            f"{format_count(day.files_after)}"
+            f"{each.place}: {format_count(each.files_before)} files merged into "
+            f"{format_count(each.files_after)}"
         )
     if not merged:
         click.echo("nothing changed")
