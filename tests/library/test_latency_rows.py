@@ -1,3 +1,4 @@
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -327,3 +328,15 @@ def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path) -
     assert isinstance(found, pl.DataFrame)
     assert expected.height > 0
     assert found.select(expected.columns).equals(expected)
+
+
+def test_a_full_disk_is_said_and_leaves_no_rows(kept: Kept) -> None:
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, unlimited[1]))
+    try:
+        with pytest.raises(StoreError, match=r"scratch: cannot be written \(.*; make room"):
+            make(kept)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert kept_days(kept.store) == {}
+    assert len(make(kept)) == 2

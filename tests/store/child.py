@@ -1,6 +1,7 @@
 """What a process does that works on a store and is killed on the way."""
 
 import os
+import resource
 import signal
 from collections.abc import Mapping
 from itertools import count
@@ -8,11 +9,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.store.fakes import FakeAdapter
-from tokengap.store import delta, ingest, parts
+from tokengap.errors import StoreError
+from tokengap.store import beside, delta, ingest, parts
 from tokengap.store.compact import compact
 from tokengap.store.tables import Store
 
-OWNERS: Final = {"PartWriter": parts.PartWriter, "DeltaFiles": delta.DeltaFiles}
+OWNERS: Final = {
+    "PartWriter": parts.PartWriter,
+    "DeltaFiles": delta.DeltaFiles,
+    "Beside": beside.Beside,
+}
 
 
 def load_and_die(
@@ -35,6 +41,30 @@ def load_and_die(
 
     setattr(OWNERS[owner], method, fatal)
     ingest.ingest([log], store, scratch, adapters=(FakeAdapter(version=version),))
+
+
+def load_on_a_full_disk(
+    path: str, store: str, scratch: Path, says: Path, owner: str, method: str, number: int
+) -> None:
+    """Load a log while no file can have over 64 bytes during the nth call of a method."""
+    original, calls = getattr(OWNERS[owner], method), []
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def full(*args: Any, **kwargs: Any) -> Any:
+        calls.append(method)
+        if len(calls) != number:
+            return original(*args, **kwargs)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64, unlimited[1]))
+        try:
+            return original(*args, **kwargs)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+
+    setattr(OWNERS[owner], method, full)
+    try:
+        ingest.ingest([path], store, scratch, adapters=(FakeAdapter(),))
+    except StoreError as error:
+        says.write_text(str(error), "utf-8")
 
 
 def churn(paths: list[str], store: str, scratch: Path, environment: Mapping[str, str]) -> None:

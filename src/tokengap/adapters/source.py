@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -93,8 +94,9 @@ class Source:
 
     @property
     def sha256(self) -> str:
-        """Digest of the bytes on disk, as compressed."""
-        return self._hashing.result()
+        """Digest of the bytes on disk, as compressed; InputError if they cannot be read."""
+        with self._reading():
+            return self._hashing.result()
 
     def start_hashing(self) -> None:
         """Work out `sha256` in the background, while the file is read."""
@@ -105,18 +107,28 @@ class Source:
         return _HASHER.submit(_sha256, self.path)
 
     def first(self, size_bytes: int) -> bytes:
-        """The first bytes on disk, as compressed."""
-        with self.path.open("rb") as file:
+        """The first bytes on disk, as compressed; InputError if they cannot be read."""
+        with self._reading(), self.path.open("rb") as file:
             return file.read(size_bytes)
 
     def digest_of_first(self, size_bytes: int) -> str:
-        """Digest of the first `size_bytes` on disk: tells an older file that grew."""
+        """Digest of the first `size_bytes` on disk: tells an older file that grew.
+
+        InputError if they cannot be read.
+        """
         digest = hashlib.sha256()
-        with self.path.open("rb") as file:
+        with self._reading(), self.path.open("rb") as file:
             while size_bytes and (data := file.read(min(BLOCK_BYTES, size_bytes))):
                 digest.update(data)
                 size_bytes -= len(data)
         return digest.hexdigest()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"{self.name}: cannot be read ({error})") from error
 
     def open(self) -> BinaryIO:
         """The uncompressed bytes."""

@@ -17,6 +17,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow.parquet as pq
 
+from tokengap.errors import StoreError
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.inputs import bound
 from tokengap.library.loader import refresh
@@ -186,7 +187,13 @@ def _nothing_lacks(row: DayRows) -> Path:
 
 def _write(con: duckdb.DuckDBPyConnection, day: str, path: Path) -> Path:
     query = f"SELECT * FROM {RELATION} WHERE {_on(day)} ORDER BY began_ns, request_id"
-    con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+    try:
+        con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.IOException as error:
+        raise StoreError(
+            f"{path.parent}: cannot be written ({error}); make room, or set TMPDIR to a folder "
+            "that has some"
+        ) from error
     return path
 
 

@@ -66,17 +66,16 @@ class Beside(DeltaFiles):
 
     def add(self, rows: Mapping[str, pa.Table], scratch: Path) -> None:
         """Commit the rows of each load, unless a load of the same id brought them before."""
-        files = {
-            load_id: self._put(load_id, [content], scratch)
-            for load_id, content in rows.items()
-            if content.num_rows
-        }
+        files: dict[str, NewFile] = {}
 
         def plan(live: list[str]) -> Change:
             there = {span.load_id for uri in live for span in self._spans(uri)}
             return Change(tuple(file for load_id, file in files.items() if load_id not in there))
 
         try:
+            for load_id, content in rows.items():
+                if content.num_rows:
+                    files[load_id] = self._put(load_id, [content], scratch)
             self.commit(plan)
         finally:
             self.drop_unused(files.values())

@@ -9,6 +9,7 @@ import hashlib
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -142,8 +143,8 @@ class DeltaFiles:
         self.require_writable()
         filesystem, root = self.place
         folder = f"/day={day}" if day else ""
+        name = f"{file.stem}-{digest_of(str(file))}{file.suffix}"
         try:
-            name = f"{file.stem}-{digest_of(str(file))}{file.suffix}"
             if not is_remote(self.uri):  # a bucket has no folders
                 filesystem.create_dir(f"{root}{folder}", recursive=True)
             # not copy_files(), which says nothing of an upload that failed
@@ -153,6 +154,8 @@ class DeltaFiles:
             ):
                 shutil.copyfileobj(source, copy, COPY_BYTES)
         except OSError as error:
+            with suppress(OSError):
+                filesystem.delete_file(f"{root}{folder}/{name}")
             raise StoreError(f"{self.uri}: cannot be written ({reason(error)})") from error
         return NewFile(f"{self.uri}{folder}/{name}", rows, day)
 

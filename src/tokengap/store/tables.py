@@ -108,16 +108,18 @@ class Store:
         self.streams.ensure()
         self._rejects.add({_id(load): load.rejects for load in loads}, scratch)
         self._clocks.add({_id(load): load.clocks for load in loads}, scratch)
-        files = [self._put(load) for load in loads]
+        files: list[list[NewFile]] = [[] for _ in loads]
         rewritten: list[NewFile] = []
 
         def plan(live: list[str]) -> Change:
             decision = decide(tuple(live))
-            again = [self.put(parts) for parts in decision.rewritten]
-            rewritten.extend(again)
-            return _change(loads, files, again, decision)
+            again = len(rewritten)
+            rewritten.extend(map(self.put, decision.rewritten))
+            return _change(loads, files, rewritten[again:], decision)
 
         try:
+            for load, put in zip(loads, files, strict=True):
+                put.extend(self.put([part]) for part in load.parts)
             before = self.streams.commit(plan)
         finally:
             self.streams.drop_unused([*chain.from_iterable(files), *rewritten])
@@ -165,9 +167,6 @@ class Store:
         ]
         check_unique(fresh, scratch, standing=[*untouched, *chain(*rewritten)], adapters=adapters)
         return _Decision(standings, tuple(remove), tuple(tuple(parts) for parts in rewritten))
-
-    def _put(self, load: Loaded) -> list[NewFile]:
-        return [self.put([part]) for part in load.parts]
 
     def _loads(self) -> set[str]:
         return {part.load_id for part in self.live_parts()}
