@@ -67,6 +67,16 @@ def load_on_a_full_disk(
         says.write_text(str(error), "utf-8")
 
 
+def load_when_told(
+    paths: list[str], store: str, scratch: Path, go: Any, environment: Mapping[str, str]
+) -> None:
+    """Load logs as soon as all are ready to."""
+    os.environ.update(environment)
+    scratch.mkdir()
+    go.wait()
+    ingest.ingest(paths, store, scratch, adapters=(FakeAdapter(),))
+
+
 def churn(paths: list[str], store: str, scratch: Path, environment: Mapping[str, str]) -> None:
     """Load the logs anew and merge the files, over and over, until killed."""
     os.environ.update(environment)

@@ -15,6 +15,7 @@ from tokengap.errors import InputError, UnknownFormatError
 from tokengap.store.ingest import IngestSummary
 from tokengap.store.ingest import ingest as ingest_with
 from tokengap.store.tables import Store, is_store, open_store
+from tokengap.store.verify import verify
 
 CHILDREN: Final = get_context("forkserver")
 """Processes of their own, from one that has imported what they need."""
@@ -222,3 +223,33 @@ def test_loads_of_one_source_by_several_processes_count_once(tmp_path: Path, pla
     assert [part.streams for part in found.live_parts()] == [1]
     assert (found.rejects().num_rows, found.clocks().num_rows) == (1, 1)
     assert len(files_below(f"{store}/streams")) == 1
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_overlapping_patterns_at_once_load_each_file_once(
+    tmp_path: Path, place: str, before: int
+) -> None:
+    logs = tmp_path / "logs"
+    files = [log(logs / f"{n}.log", line(f"r{n}"), line(f"s{n}"), "{") for n in range(8)]
+    for path in files[:before]:
+        ingest(path, store=place)
+    go = CHILDREN.Barrier(2)
+    children = [
+        CHILDREN.Process(
+            target=child.load_when_told,
+            args=([f"{logs}/{which}.log"], place, tmp_path / f"scratch{which}", go, environment()),
+        )
+        for which in ("[0-5]", "[2-7]")
+    ]
+    for process in children:
+        process.start()
+    for process in children:
+        process.join()
+    assert [process.exitcode for process in children] == [0, 0]
+    found = open_store(place)
+    parts = found.live_parts()
+    assert sorted(part.provenance.names for part in parts) == files
+    assert [part.streams for part in parts] == [2] * 8
+    assert (found.rejects().num_rows, found.clocks().num_rows) == (8, 8)
+    assert len(files_below(f"{place}/streams")) == 8
+    assert verify(found, grace_ns=0) == []
