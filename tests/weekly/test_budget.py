@@ -98,7 +98,7 @@ def test_exhaustion_goes_on_as_this_week() -> None:
 def test_a_month_is_counted_from_its_first_day() -> None:
     """Week 49 ends on Sunday 6 December: six days are in the month, its Monday is not.
 
-    600 of 100 a day allow 6; 5 were spent at 5/6 a day, so the one that is left lasts 1.2 days.
+    600 of 100 a day allow 6, of which 5 were spent: less a day than a day adds to it.
     """
     week = Week(date(2026, 11, 30))
     found = budget(
@@ -111,7 +111,23 @@ def test_a_month_is_counted_from_its_first_day() -> None:
     assert (found.days, found.days_seen) == (6, 6)
     assert found.allowed == 6
     assert (found.spent, found.spent_this_week) == (5, 5)
-    assert found.exhausted_in_days == pytest.approx(1.2)
+    assert found.exhausted_in_days is None
+
+
+def test_a_months_budget_grows_while_it_is_spent() -> None:
+    """13 days of 100 allow 13; 1 was spent in the first six, 10 in the seven after.
+
+    Of the 2 that are left, a week takes 10 and adds 7: they last 2 · 7 / 3 days.
+    """
+    week = Week(date(2026, 12, 7))
+    found = budget(
+        daily(week.back(1).first, [100] * 6 + [99] + [90] + [100] * 6, [0] * 6 + [1, 10] + [0] * 6),
+        held(week.back(1).first, week.after),
+        Window("month"),
+        week,
+    )
+    assert (found.allowed, found.spent) == (13, 11)
+    assert found.exhausted_in_days == pytest.approx(14 / 3)
 
 
 def test_a_calendar_week_is_the_week() -> None:

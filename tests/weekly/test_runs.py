@@ -11,7 +11,7 @@ from tests.weekly.cells import cells, some_cells
 from tokengap.intervals import t_quantile
 from tokengap.weekly.cells import Cells
 from tokengap.weekly.model import CANNOT_TELL, WORSE, Change
-from tokengap.weekly.runs import ASSUMED_KEPT, ASSUMED_VALUE, against_runs
+from tokengap.weekly.runs import against_runs
 
 
 def run(met: int = 10, value_ns: float = 2**20, blocks: int = 10, of: int = 10) -> Cells:
@@ -43,11 +43,12 @@ def test_the_spread_of_three_runs_by_hand() -> None:
     kept = [9, 8, 7]
     of_first, of_second = 20 * (0.5 / 200) ** 2, 20 / 200**2
     explained = (2 * of_first + of_second) / 3 * (300 / 299) * (2 / 3)
-    between = (0.01 - explained) * (1 + 1 / 3)
+    # What is assumed, 0.02, counts as half a run beside the two degrees of freedom of three.
+    between = (0.5 * 0.02**2 + 2 * (0.01 - explained)) / 2.5 * (1 + 1 / 3)
     # The new run keeps 8, too: before, 20 blocks of 40 push 1 / 300, of 400 requests in all.
     own = 20 / 300**2 * (400 / 399) * (20 / 19)
     whole = own + between
-    freedom = whole**2 / (own**2 / 19 + between**2 / 2)
+    freedom = whole**2 / (own**2 / 19 + between**2 / (2 + 6))
     change = against_runs(run(8), [run(met) for met in kept], comparisons=1)
     assert change.matched == pytest.approx(0, abs=1e-12)
     assert half_of(change) == pytest.approx(t_quantile(freedom) * math.sqrt(whole), rel=1e-9)
@@ -62,27 +63,29 @@ def test_the_spread_of_values_by_hand() -> None:
     runs = [run(value_ns=2**20 * math.exp(by)) for by in (-0.3, 0, 0.3)]
     of_first, of_second = 20 * (1.5 / 200) ** 2, 20 * (3 / 200) ** 2
     explained = (2 * of_first + of_second) / 3 * (300 / 299) * (2 / 3)
-    between = (0.09 - explained) * (1 + 1 / 3)
+    between = (0.5 * 0.1**2 + 2 * (0.09 - explained)) / 2.5 * (1 + 1 / 3)
     own = 20 * 0.01**2 * (400 / 399) * (20 / 19)
     whole = own + between
-    freedom = whole**2 / (own**2 / 19 + between**2 / 2)
+    freedom = whole**2 / (own**2 / 19 + between**2 / (2 + 6))
     change = against_runs(run(), runs, comparisons=1)
     assert ratio_half_of(change) == pytest.approx(t_quantile(freedom) * math.sqrt(whole), rel=1e-3)
 
 
-@pytest.mark.parametrize(("count", "more"), [(1, 2.0), (2, 1.5)])
-def test_one_run_or_two_are_taken_to_differ(count: int, more: float) -> None:
-    """Alike to the last request: the interval is 1.96 times what is assumed of the two sides."""
+@pytest.mark.parametrize(
+    ("count", "assumed", "sides"), [(1, 1, 2), (2, 1 / 3, 1.5), (3, 1 / 5, 4 / 3)]
+)
+def test_runs_that_are_alike_are_still_taken_to_differ(
+    count: int, assumed: float, sides: float
+) -> None:
+    """What is assumed counts 0.5 of 0.5 runs, then of 1.5 and of 2.5; on two sides of a difference.
+
+    Nothing else spreads, so that the degrees of freedom are those of the runs, and six assumed.
+    """
     change = against_runs(run(), [run()] * count, comparisons=1)
-    assert half_of(change) == pytest.approx(1.959964 * math.sqrt(ASSUMED_KEPT**2 * more), rel=1e-4)
-    assert ratio_half_of(change) == pytest.approx(
-        1.959964 * math.sqrt(ASSUMED_VALUE**2 * more), rel=1e-4
-    )
-
-
-def test_three_runs_tell_by_themselves() -> None:
-    change = against_runs(run(), [run()] * 3, comparisons=1)
-    assert (half_of(change), ratio_half_of(change)) == pytest.approx((0, 0), abs=1e-6)
+    quantile = t_quantile(count - 1 + 6)
+    assert half_of(change) == pytest.approx(quantile * 0.02 * math.sqrt(assumed * sides), rel=1e-6)
+    ratio = quantile * 0.1 * math.sqrt(assumed * sides)
+    assert ratio_half_of(change) == pytest.approx(ratio, rel=1e-6)
 
 
 @given(st.lists(some_cells(most=30), min_size=1, max_size=1), st.integers(1, 4))
@@ -95,7 +98,7 @@ def test_identical_runs_never_alarm(rows: list[list[dict[str, Any]]], before: in
 @pytest.mark.parametrize("before", [1, 2, 3, 4])
 @pytest.mark.parametrize("comparisons", [1, 8])
 def test_doubled_values_alarm(before: int, comparisons: int) -> None:
-    """The logarithm of 2 is 0.69; one run is taken to differ by 0.14 from another."""
+    """The logarithm of 2 is 0.69; one run is taken to differ by 0.14 from another, 0.56 at most."""
     change = against_runs(run(value_ns=2**21), [run()] * before, comparisons)
     assert change.verdict == WORSE
     assert change.value is not None
@@ -103,8 +106,8 @@ def test_doubled_values_alarm(before: int, comparisons: int) -> None:
 
 
 def test_what_runs_differ_by_anyway_is_no_regression() -> None:
-    """A tenth more is no news beside one run, nor beside three that are a tenth apart."""
-    more = run(value_ns=2**20 * 1.1)
+    """A sixth more is no news beside one run, nor beside three that are a tenth apart."""
+    more = run(value_ns=2**20 * 7 / 6)
     assert against_runs(more, [run()], comparisons=1).verdict == CANNOT_TELL
     noisy = [run(value_ns=2**20 * factor) for factor in (0.9, 1.0, 1.1)]
     assert against_runs(more, noisy, comparisons=1).verdict == CANNOT_TELL
@@ -118,8 +121,8 @@ def test_a_share_that_falls_alarms() -> None:
 
 
 def test_a_change_of_a_hundredth_is_none() -> None:
-    """1 of 200 less in every block: no spread between the runs, but too little to matter."""
-    before = [run(met=200, of=200)] * 3
+    """1 of 200 less in every block, beside so many runs that little is left of what is assumed."""
+    before = [run(met=200, of=200)] * 40
     assert against_runs(run(met=199, of=200), before, comparisons=1).verdict == CANNOT_TELL
     assert against_runs(run(met=197, of=200), before, comparisons=1).verdict == WORSE
 

@@ -5,6 +5,7 @@ those of the window, each day's by the target of that day. Burn rates are by the
 of an hour, six hours and three days.
 """
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Final
@@ -12,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from tokengap.intervals import normal_quantile
-from tokengap.slo.model import Goal, Window
+from tokengap.slo.model import ROLLING, Goal, Window
 from tokengap.weekly.calendar import HOUR_NS, HOURS, Week, day_start_ns, hour_start
 from tokengap.weekly.cells import Counts, Numbers
-from tokengap.weekly.model import Budget, Burn
+from tokengap.weekly.model import Budget, Burn, Kept
 from tokengap.weekly.series import Series
 
 BURN_RULES: Final = ((1, 14.4), (6, 6.0), (72, 1.0))
@@ -30,31 +31,38 @@ def budget(series: Series, goals: dict[date, Goal], window: Window, week: Week) 
     """
     first, after = window.span(week.last)
     days = [first + timedelta(step) for step in range((min(after, week.after) - first).days)]
-    counted = [(day, series.kept(day, day + timedelta(1))) for day in days if day in goals]
-    allowed = sum(
-        (Fraction(1 - goals[day].target) * kept.applies for day, kept in counted), Fraction()
-    )
-    spent = sum(kept.bad for _, kept in counted)
-    this_week = sum(kept.bad for day, kept in counted if day >= week.first)
+    counted = [
+        (day, goals[day], series.kept(day, day + timedelta(1))) for day in days if day in goals
+    ]
+    of_week = [each for each in counted if each[0] >= week.first]
+    allowed, spent = _allowed(counted), _spent(counted)
+    lost = _spent(of_week) - (0 if window.kind == ROLLING else _allowed(of_week))
     return Budget(
         first=first,
         after=after,
         allowed=allowed,
         spent=spent,
-        spent_this_week=this_week,
-        days_seen=sum(kept.applies > 0 for _, kept in counted),
+        spent_this_week=_spent(of_week),
+        days_seen=sum(kept.applies > 0 for *_, kept in counted),
         days=len(days),
-        exhausted_in_days=_exhausted(
-            allowed, spent, this_week, sum(day >= week.first for day, _ in counted)
-        ),
+        exhausted_in_days=0.0
+        if 0 < allowed <= spent
+        # a rolling window holds as many days tomorrow; a calendar's grows, and so does its budget
+        else float((allowed - spent) * len(of_week) / lost)
+        if lost > 0
+        else None,
     )
 
 
-def _exhausted(allowed: Fraction, spent: int, this_week: int, days: int) -> float | None:
-    """Days until it is gone if every day misses as many requests as the week's days that count."""
-    if allowed and spent >= allowed:
-        return 0.0
-    return float((allowed - spent) * days / this_week) if this_week else None
+_Days = Sequence[tuple[date, Goal, Kept]]
+
+
+def _allowed(days: _Days) -> Fraction:
+    return sum((Fraction(1 - goal.target) * kept.applies for _, goal, kept in days), Fraction())
+
+
+def _spent(days: _Days) -> int:
+    return sum(kept.bad for *_, kept in days)
 
 
 def burns(series: Series, week: Week) -> list[Burn]:

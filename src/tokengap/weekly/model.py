@@ -68,7 +68,8 @@ class Budget:
     days: int
     """Days of the window up to the end of the week."""
     exhausted_in_days: float | None
-    """At this week's rate; 0 if it is spent, None if it is not being spent."""
+    """At this week's rate; 0 if it is spent, None if at that rate it never is. The budget of a
+    calendar's window grows meanwhile, by as much a day as this week."""
 
     @property
     def spent_share(self) -> float | None:

@@ -19,7 +19,7 @@ from tokengap.weekly.model import Change
 
 ASSUMED_RUNS: Final = 0.5
 """What is assumed of the spread counts as so many runs."""
-ASSUMED_FREEDOM: Final = 4
+ASSUMED_FREEDOM: Final = 6
 """Degrees of freedom of it, for the tails of the interval."""
 ASSUMED_VALUE: Final = 0.1
 """Standard deviation of the logarithm of a statistic between runs."""

@@ -24,6 +24,14 @@ class Asked:
     cells: Cells | None
     says: str = ""
     verdict: str = NOT_COMPARABLE
+    requests_before: int = 0
+    requests: int = 0
+
+    @property
+    def change(self) -> Change:
+        """What is to be said where there are no cells."""
+        counts = (self.requests_before, self.requests)
+        return Change(self.verdict, self.says, None, None, None, None, *counts)
 
 
 def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked:
@@ -47,7 +55,8 @@ def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked
     if found.declared_otherwise and any(day < str(week.after) for day in found.declared_otherwise):
         return Asked(goal, None, "rows of pruned days were made under other declarations")
     if (says := why_not(goal.statistic, before, now)) is not None:
-        return Asked(goal, None, says)
+        counts = (sum(row["offered"] for row in rows) for rows in (before, now))
+        return Asked(goal, None, says, NOT_COMPARABLE, *counts)
     return Asked(goal, cells_of(found.cells, numbers, goal.statistic, week))
 
 
@@ -71,7 +80,7 @@ def compared(asked: Mapping[Any, Asked]) -> tuple[dict[Any, Change], int]:
     """The change of each promise, and how many intervals hold together."""
     comparisons = sum(tests_of(each.cells) for each in asked.values() if each.cells is not None)
     changes = {
-        key: Change(each.verdict, each.says)
+        key: each.change
         if each.cells is None
         else compare(each.cells, least_change(each.goal.target), comparisons)
         for key, each in asked.items()
