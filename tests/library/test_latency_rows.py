@@ -239,6 +239,26 @@ def test_a_pruned_day_has_what_it_has(kept: Kept) -> None:
     assert (first.uri, first.pruned, first.is_lacking) == (None, True, False)
 
 
+def test_what_comes_after_a_pruning_is_worked_into_what_was_kept(kept: Kept) -> None:
+    make(kept, STREAM, GATEWAY)
+    prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
+    for number, expected in enumerate((3, 4)):
+        kept.write(f"late{number}", f"l{number}")
+        kept.ingest(str(kept.logs / f"late{number}.log"))
+        first, _ = kept_files(kept.store, CATALOGUE, STREAM)
+        assert (first.uri, first.pruned, first.is_lacking) == (None, True, True)
+        assert told(make(kept, STREAM))[0] == ("2025-11-29", expected, True)
+        assert told(make(kept, STREAM))[0] == ("2025-11-29", expected, False)
+    # The others cannot be made again: they stay as they were, until they are asked for.
+    assert len(kept_days(kept.store)["2025-11-29"]) == 2
+    prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
+    first, _ = kept_files(kept.store, CATALOGUE, STREAM)
+    names = pl.read_parquet(first.uri or "")["request_id"].to_list()
+    assert sorted(names) == ["f1", "f2", "l0", "l1"]
+    assert told(make(kept, STREAM))[0] == ("2025-11-29", 4, False)
+    assert verify(kept.store, grace_ns=0) == []
+
+
 def test_rows_of_a_day_that_nothing_is_left_of_go(kept: Kept) -> None:
     make(kept)
     kept.write("first", "f1", "f2", start_ns=NOON_NS + DAY_NS)

@@ -27,8 +27,9 @@ from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, NewFile
 from tokengap.store.keys import superseding
 from tokengap.store.latency import around, by_day, digest, is_pruned, kept_days, loads_digest
+from tokengap.store.places import open_to
 from tokengap.store.records import UNDATED, uris
-from tokengap.store.sql import literal
+from tokengap.store.sql import literal, parquet_scan
 from tokengap.store.tables import Store
 
 RELATION: Final = "_kept_latency"
@@ -47,20 +48,19 @@ class DayRows:
     day: str
     facts: Declared
     uri: str | None
-    """None: there are none; they can be worked out, unless the day was pruned."""
+    """None: there are none up to date; they can be worked out, unless all of the day was pruned."""
     rows: int = 0
     made: bool = False
     """Worked out now, not found."""
     pruned: bool = False
-    """Streams of the day were removed for their age: its rows stay as they are."""
+    """Streams of the day were removed for their age: their rows stay as they are."""
     as_declared: bool = True
     """False: the only rows of a pruned day are these, made under other declarations. Their columns
     vantage, origin and handoff_boundary say which."""
-
-    @property
-    def is_lacking(self) -> bool:
-        """There are none, and they can be worked out."""
-        return self.uri is None and not self.pruned
+    is_lacking: bool = False
+    """There are none up to date, and they can be worked out."""
+    onto: str | None = None
+    """Rows of what was pruned, which those of what came later go to, if they are worked out."""
 
 
 def facts_of(service: Service, base: Declared = NOTHING_DECLARED) -> Declared:
@@ -133,26 +133,20 @@ class _Kept:
         return loads_digest(around(self.parts, day)) + _digest(facts) + self._queries
 
     def _rows(self, day: str, facts: Declared) -> DayRows:
-        files = self.files.get(day, [])
-        pruned = is_pruned(self.parts[day])
+        files, parts = self.files.get(day, []), self.parts[day]
         current = next((file for file in files if file.is_of(self.name(day, facts))), None)
-        if current or not (pruned and files):
-            return DayRows(
-                day,
-                facts,
-                current.uri if current else None,
-                current.rows if current else 0,
-                pruned=pruned,
-            )
+        if current:
+            return DayRows(day, facts, current.uri, current.rows, pruned=is_pruned(parts))
+        if not is_pruned(parts):
+            return DayRows(day, facts, None, is_lacking=True)
+        left = any(part.streams for part in parts)
+        if not files:
+            return DayRows(day, facts, None, pruned=True, is_lacking=left)
         nearest = min(files, key=lambda file: not file.declares(_digest(facts)))
-        return DayRows(
-            day,
-            facts,
-            nearest.uri,
-            nearest.rows,
-            pruned=True,
-            as_declared=nearest.declares(_digest(facts)),
-        )
+        same = nearest.declares(_digest(facts))
+        if same and left and not nearest.is_of(loads_digest(around(self.parts, day))):
+            return DayRows(day, facts, None, pruned=True, is_lacking=True, onto=nearest.uri)
+        return DayRows(day, facts, nearest.uri, nearest.rows, pruned=True, as_declared=same)
 
 
 def _digest(facts: Declared) -> str:
@@ -176,7 +170,7 @@ def _making(kept: _Kept, wanted: Sequence[DayRows], scratch: Path) -> Iterator[M
             bind(con, tables, row.facts)
             refresh(con, kept.catalogue, RELATION)
             name = f"{kept.name(row.day, row.facts)}-{uuid4().hex[:12]}.parquet"
-            return _write(con, row.day, scratch / name)
+            return _write(con, row, scratch / name)
 
         yield make
 
@@ -185,8 +179,15 @@ def _nothing_lacks(row: DayRows) -> Path:
     raise AssertionError(row.day)
 
 
-def _write(con: duckdb.DuckDBPyConnection, day: str, path: Path) -> Path:
-    query = f"SELECT * FROM {RELATION} WHERE {_on(day)} ORDER BY began_ns, request_id"
+def _write(con: duckdb.DuckDBPyConnection, row: DayRows, path: Path) -> Path:
+    query = f"WITH fresh AS (SELECT * FROM {RELATION} WHERE {_on(row.day)}) FROM fresh"
+    if row.onto:
+        open_to(con, [row.onto])
+        query += (
+            f" UNION ALL BY NAME FROM {parquet_scan([row.onto])}"
+            " ANTI JOIN fresh USING (trace, request_id, vantage)"
+        )
+    query += " ORDER BY began_ns, request_id"
     try:
         con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd)")
     except duckdb.IOException as error:
@@ -198,7 +199,7 @@ def _write(con: duckdb.DuckDBPyConnection, day: str, path: Path) -> Path:
 
 
 def _made(row: DayRows, uri: str, rows: int) -> DayRows:
-    return replace(row, uri=uri, rows=rows, made=True)
+    return replace(row, uri=uri, rows=rows, made=True, is_lacking=False)
 
 
 def _lack(rows: Iterable[DayRows]) -> bool:
@@ -206,15 +207,21 @@ def _lack(rows: Iterable[DayRows]) -> bool:
 
 
 def _keep(store: Store, rows: Sequence[DayRows], make: Make) -> list[DayRows]:
-    """Put what is lacking of a day in place of all that is there and was not asked for."""
+    """Put what is lacking of a day in place of all that is there and was not asked for.
+
+    What was pruned of a day cannot be made again: then only what the new rows hold is replaced.
+    """
     folder = f"{store.latency.uri}/day={rows[0].day}/"
     there = {row.uri for row in rows}
+    replaced = {row.onto for row in rows}
+    pruned = rows[0].pruned
     new = {row: _put(store, row, make(row)) for row in rows if row.is_lacking}
 
     def plan(live: list[str]) -> Change:
         if any(file.uri in live for file in new.values()):
             return Change()  # a commit got through, and its answer did not
-        old = (uri for uri in live if uri.startswith(folder) and uri not in there)
+        of_day = (uri for uri in live if uri.startswith(folder))
+        old = (uri for uri in of_day if (uri in replaced if pruned else uri not in there))
         return Change(tuple(new.values()), tuple(old))
 
     try:
