@@ -5,47 +5,55 @@
 --
 -- Requires: _promised_streams, _worst_verdict, _worst_status, _whole_max, _total, _has_token, _is_offered, _stall_of
 -- Columns:
---   profile          INTEGER  -       Of service_members: which service's request it is, and by which promises it is judged.
---   day              INTEGER  -       UTC days since 1970; NULL without a wall clock.
---   hour             INTEGER  -       UTC hours since 1970; NULL without a wall clock.
---   began_ns         BIGINT   ns      When it was sent, received or arrived.
---   trace            VARCHAR  -       As in streams.
---   request_id       VARCHAR  -       As in streams.
---   deployment       VARCHAR  -       As in streams.
---   model            VARCHAR  -       As in streams.
---   tenant           VARCHAR  -       As in streams.
---   slo_class        VARCHAR  -       As in streams.
---   worker           VARCHAR  -       Where it was decoded, else where its prompt was computed.
---   status           VARCHAR  -       The worst of its choices'.
---   origin           VARCHAR  -       Stamp that its times count from.
---   granularity      VARCHAR  -       What one delivery is.
---   handoff_place    VARCHAR  -       gap, inside_ttft, or none; NULL if not known.
---   prompt_tokens    INTEGER  tokens  NULL if unknown.
---   output_tokens    BIGINT   tokens  Over all choices; NULL if unknown of one.
---   worst_gap_cause  VARCHAR  -       Why its worst gap was long; NULL where none was worked out.
---   ttft             VARCHAR  -       Verdict: met, missed, unknown or not_applicable.
---   tpot             VARCHAR  -       Verdict.
---   gap_p50          VARCHAR  -       Verdict.
---   gap_p90          VARCHAR  -       Verdict.
---   gap_p99          VARCHAR  -       Verdict.
---   worst_gap        VARCHAR  -       Verdict.
---   handoff_gap      VARCHAR  -       Verdict, by the declared boundary.
---   e2e              VARCHAR  -       Verdict.
---   ttft_ns          BIGINT   ns      NULL if not exact; so are all values.
---   tpot_ns          DOUBLE   ns      Of several choices the largest; so are all values.
---   gap_p50_ns       DOUBLE   ns      Of its own gaps.
---   gap_p90_ns       DOUBLE   ns      Of its own gaps.
---   gap_p99_ns       DOUBLE   ns      Of its own gaps.
---   worst_gap_ns     BIGINT   ns      Its longest gap.
---   handoff_gap_ns   BIGINT   ns      By the declared boundary.
---   e2e_ns           BIGINT   ns      To its last token.
---   offered          BOOLEAN  -       Counts in the denominator.
---   good             BOOLEAN  -       Counts in the numerator.
---   stall            VARCHAR  -       hidden or possible, as in request_verdicts.
---   furthest         STRUCT(ratio DOUBLE, statistic VARCHAR, value_ns DOUBLE, limit_ns BIGINT)  -  The limit that it is furthest over or nearest to, relative to it.
---   handoff_boundary  VARCHAR  -       Boundary that handoff_gap is about.
---   source           VARCHAR  -       As in streams.
---   excluded         BOOLEAN  -       It began in a span about which nothing is promised.
+--   profile               INTEGER  -       Of service_members: which service's request it is, and by which promises it is judged.
+--   day                   INTEGER  -       UTC days since 1970; NULL without a wall clock.
+--   hour                  INTEGER  -       UTC hours since 1970; NULL without a wall clock.
+--   began_ns              BIGINT   ns      When it was sent, received or arrived.
+--   trace                 VARCHAR  -       As in streams.
+--   request_id            VARCHAR  -       As in streams.
+--   deployment            VARCHAR  -       As in streams.
+--   model                 VARCHAR  -       As in streams.
+--   tenant                VARCHAR  -       As in streams.
+--   slo_class             VARCHAR  -       As in streams.
+--   worker                VARCHAR  -       Where it was decoded, else where its prompt was computed.
+--   status                VARCHAR  -       The worst of its choices'.
+--   origin                VARCHAR  -       Stamp that its times count from.
+--   granularity           VARCHAR  -       What one delivery is.
+--   handoff_place         VARCHAR  -       gap, inside_ttft, or none; NULL if not known.
+--   prompt_tokens         INTEGER  tokens  NULL if unknown.
+--   output_tokens         BIGINT   tokens  Over all choices; NULL if unknown of one.
+--   worst_gap_cause       VARCHAR  -       Why its worst gap was long; NULL where none was worked out.
+--   ttft                  VARCHAR  -       Verdict: met, missed, unknown or not_applicable.
+--   tpot                  VARCHAR  -       Verdict.
+--   gap_p50               VARCHAR  -       Verdict.
+--   gap_p90               VARCHAR  -       Verdict.
+--   gap_p99               VARCHAR  -       Verdict.
+--   worst_gap             VARCHAR  -       Verdict.
+--   handoff_gap           VARCHAR  -       Verdict, by the declared boundary.
+--   e2e                   VARCHAR  -       Verdict.
+--   ttft_ns               BIGINT   ns      NULL if not exact; so are all values.
+--   tpot_ns               DOUBLE   ns      Of several choices the largest; so are all values.
+--   gap_p50_ns            DOUBLE   ns      Of its own gaps.
+--   gap_p90_ns            DOUBLE   ns      Of its own gaps.
+--   gap_p99_ns            DOUBLE   ns      Of its own gaps.
+--   worst_gap_ns          BIGINT   ns      Its longest gap.
+--   handoff_gap_ns        BIGINT   ns      By the declared boundary.
+--   e2e_ns                BIGINT   ns      To its last token.
+--   ttft_limit_ns         BIGINT   ns      Its limit on the day; NULL without one.
+--   tpot_limit_ns         BIGINT   ns      Likewise.
+--   gap_p50_limit_ns      BIGINT   ns      Likewise.
+--   gap_p90_limit_ns      BIGINT   ns      Likewise.
+--   gap_p99_limit_ns      BIGINT   ns      Likewise.
+--   worst_gap_limit_ns    BIGINT   ns      Likewise.
+--   handoff_gap_limit_ns  BIGINT   ns      Likewise.
+--   e2e_limit_ns          BIGINT   ns      Likewise.
+--   offered               BOOLEAN  -       Counts in the denominator.
+--   good                  BOOLEAN  -       Counts in the numerator.
+--   stall                 VARCHAR  -       hidden or possible, as in request_verdicts.
+--   furthest              STRUCT(ratio DOUBLE, statistic VARCHAR, value_ns DOUBLE, limit_ns BIGINT)  -       The limit that it is furthest over or nearest to, relative to it.
+--   handoff_boundary      VARCHAR  -       Boundary that handoff_gap is about.
+--   source                VARCHAR  -       As in streams.
+--   excluded              BOOLEAN  -       It began in a span about which nothing is promised.
 CREATE VIEW promised_requests AS
 WITH streams_of AS (
     SELECT
@@ -67,23 +75,31 @@ requests AS (
         output_tokens::BIGINT AS output_tokens, worst_gap_cause,
         ttft, tpot, gap_p50, gap_p90, gap_p99, worst_gap, handoff_gap, e2e,
         ttft_ns, tpot_ns, gap_p50_ns, gap_p90_ns, gap_p99_ns, worst_gap_ns,
-        judged_handoff_ns AS handoff_gap_ns, e2e_ns, furthest, handoff_boundary, source, has_token,
+        judged_handoff_ns AS handoff_gap_ns, e2e_ns,
+        ttft_limit_ns, tpot_limit_ns, gap_p50_limit_ns, gap_p90_limit_ns,
+        gap_p99_limit_ns, worst_gap_limit_ns, handoff_gap_limit_ns, e2e_limit_ns,
+        furthest, handoff_boundary, source, has_token,
         excluded,
     FROM streams_of
     WHERE choices = 1
     UNION ALL
     SELECT
-        profile, min(day), min(hour), min(began_ns), trace, request_id, any_value(deployment),
-        any_value(model), any_value(tenant), any_value(slo_class), any_value(decode_worker),
+        profile, min(day), min(hour), min(began_ns), trace, request_id, min(deployment),
+        min(model), min(tenant), min(slo_class), min(decode_worker),
         _worst_status(status),
         min(origin), min(granularity), min(handoff_place), max(prompt_tokens),
         _total(output_tokens),
         arg_max(worst_gap_cause, worst_gap_ns),
-        _worst_verdict(ttft), _worst_verdict(tpot), _worst_verdict(gap_p50), _worst_verdict(gap_p90), _worst_verdict(gap_p99),
-        _worst_verdict(worst_gap), _worst_verdict(handoff_gap), _worst_verdict(e2e),
+        _worst_verdict(ttft), _worst_verdict(tpot), _worst_verdict(gap_p50),
+        _worst_verdict(gap_p90), _worst_verdict(gap_p99), _worst_verdict(worst_gap),
+        _worst_verdict(handoff_gap), _worst_verdict(e2e),
         _whole_max(ttft_ns), _whole_max(tpot_ns), _whole_max(gap_p50_ns), _whole_max(gap_p90_ns),
         _whole_max(gap_p99_ns), _whole_max(worst_gap_ns), _whole_max(judged_handoff_ns),
-        _whole_max(e2e_ns), max(furthest), min(handoff_boundary), min(source), bool_or(has_token), bool_or(excluded),
+        _whole_max(e2e_ns),
+        any_value(ttft_limit_ns), any_value(tpot_limit_ns), any_value(gap_p50_limit_ns),
+        any_value(gap_p90_limit_ns), any_value(gap_p99_limit_ns), any_value(worst_gap_limit_ns),
+        any_value(handoff_gap_limit_ns), any_value(e2e_limit_ns),
+        max(furthest), min(handoff_boundary), min(source), bool_or(has_token), bool_or(excluded),
     FROM streams_of
     WHERE choices IS DISTINCT FROM 1
     GROUP BY profile, trace, request_id, attempt, vantage

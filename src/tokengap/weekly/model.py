@@ -103,7 +103,10 @@ class Burn:
 
 @dataclass(frozen=True)
 class ValueChange:
-    """How the statistic itself changed, as the ratio of geometric means: 1.1 is 10 % more."""
+    """How the statistic itself changed, as the ratio of geometric means: 1.1 is 10 % more.
+
+    A value counts at most twice its limit: how far beyond it is, is a matter of few incidents.
+    """
 
     raw: float
     matched: float | None
