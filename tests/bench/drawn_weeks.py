@@ -169,7 +169,8 @@ def _columns(week: Drawn, name: str) -> tuple[Counts, Numbers]:
     met = _met(week, name)
     valued = finished & (name != "good")
     value_ns = week.values_ns.get(name, np.ones(len(finished)))
-    logs = np.where(valued, np.log(np.maximum(value_ns, 1000)), 0)
+    counted = np.clip(value_ns, 1000, 2 * LIMITS_NS.get(name, np.inf))
+    logs = np.where(valued, np.log(counted), 0)
     return key, np.stack([np.ones(len(met)), met, valued, logs])
 
 
