@@ -59,7 +59,8 @@ def test_what_was_merged_or_replaced_stays_for_the_grace(kept: Kept) -> None:
         os.utime(file, ns=(0, 0))
     assert vacuum(kept.store) == []
     gone = vacuum(kept.store, grace_ns=0)
-    assert {Path(file.uri) for file in gone} == {*merged, *replaced}
+    of_streams = {Path(file.uri) for file in gone if "/streams/" in file.uri}
+    assert of_streams == {*merged, *replaced}
     assert all(file.named for file in gone)
     assert total_bytes(gone) > 0
     assert {*map(Path, kept.files())} <= there(kept)
@@ -95,7 +96,8 @@ def test_in_a_store_of_any_name_only_the_right_files_go(tmp_path: Path, name: st
     kept.days_logs(2)
     compact(kept.store, kept.scratch, many_files=1)
     old = stray(kept, "streams", 0)
-    assert len(vacuum(kept.store, grace_ns=0)) == 3
+    # It, and the two files that were merged of `streams` and of `clocks`.
+    assert len(vacuum(kept.store, grace_ns=0)) == 1 + 2 + 2
     assert not old.exists()
     assert verify(kept.store, grace_ns=0) == []
     assert len(kept.requests()) == 4
