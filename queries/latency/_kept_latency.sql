@@ -29,7 +29,6 @@ SELECT
     s.prefill_worker,
     s.decode_worker,
     s.source,
-    NULL::VARCHAR AS worst_gap_cause,
 FROM judged
 INNER JOIN answers USING (trace, request_id, attempt, vantage)
 INNER JOIN streams AS s USING (trace, request_id, attempt, choice, vantage);

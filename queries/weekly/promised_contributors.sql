@@ -1,12 +1,11 @@
--- promised_contributors: whose requests, and where and why, were not good (one row per profile, dimension and value).
+-- promised_contributors: whose requests, and where, were not good (one row per profile, dimension and value).
 --
--- Offered requests that began outside excluded spans. The dimension `cause` has only requests that
--- missed their worst gap: why that gap was long.
+-- Offered requests that began outside excluded spans.
 --
 -- Requires: promised_requests
 -- Columns:
 --   profile    INTEGER  -         As in promised_requests.
---   dimension  VARCHAR  -         tenant, model, deployment, slo_class, worker, handoff or cause.
+--   dimension  VARCHAR  -         tenant, model, deployment, slo_class, worker or handoff.
 --   value      VARCHAR  -         NULL where the log does not say.
 --   offered    BIGINT   requests  Requests offered.
 --   bad        BIGINT   requests  Of these, not good.
@@ -22,11 +21,7 @@ WITH valued AS (
                 {'dimension': 'deployment', 'value': deployment},
                 {'dimension': 'slo_class', 'value': slo_class},
                 {'dimension': 'worker', 'value': worker},
-                {'dimension': 'handoff', 'value': handoff_place},
-                {
-                    'dimension': CASE WHEN worst_gap = 'missed' THEN 'cause' END,
-                    'value': worst_gap_cause
-                }
+                {'dimension': 'handoff', 'value': handoff_place}
             ],
             recursive := true
         ),
@@ -41,5 +36,4 @@ SELECT
     count(*) AS offered,
     count(*) FILTER (NOT good) AS bad,
 FROM valued
-WHERE dimension IS NOT NULL
 GROUP BY profile, dimension, value;

@@ -22,7 +22,6 @@
 --   handoff_place         VARCHAR  -       gap, inside_ttft, or none; NULL if not known.
 --   prompt_tokens         INTEGER  tokens  NULL if unknown.
 --   output_tokens         BIGINT   tokens  Over all choices; NULL if unknown of one.
---   worst_gap_cause       VARCHAR  -       Why its worst gap was long; NULL where none was worked out.
 --   ttft                  VARCHAR  -       Verdict: met, missed, unknown or not_applicable.
 --   tpot                  VARCHAR  -       Verdict.
 --   gap_p50               VARCHAR  -       Verdict.
@@ -72,7 +71,7 @@ requests AS (
     SELECT
         profile, day, hour, began_ns, trace, request_id, deployment, model, tenant, slo_class,
         decode_worker AS worker, status, origin, granularity, handoff_place, prompt_tokens,
-        output_tokens::BIGINT AS output_tokens, worst_gap_cause,
+        output_tokens::BIGINT AS output_tokens,
         ttft, tpot, gap_p50, gap_p90, gap_p99, worst_gap, handoff_gap, e2e,
         ttft_ns, tpot_ns, gap_p50_ns, gap_p90_ns, gap_p99_ns, worst_gap_ns,
         judged_handoff_ns AS handoff_gap_ns, e2e_ns,
@@ -89,7 +88,6 @@ requests AS (
         _worst_status(status),
         min(origin), min(granularity), min(handoff_place), max(prompt_tokens),
         _total(output_tokens),
-        arg_max(worst_gap_cause, worst_gap_ns),
         _worst_verdict(ttft), _worst_verdict(tpot), _worst_verdict(gap_p50),
         _worst_verdict(gap_p90), _worst_verdict(gap_p99), _worst_verdict(worst_gap),
         _worst_verdict(handoff_gap), _worst_verdict(e2e),

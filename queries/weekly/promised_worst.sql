@@ -18,7 +18,6 @@
 --   tenant           VARCHAR  -       As in streams.
 --   model            VARCHAR  -       As in streams.
 --   worker           VARCHAR  -       As in promised_requests.
---   worst_gap_cause  VARCHAR  -       As in promised_requests.
 CREATE VIEW promised_worst AS
 SELECT
     profile,
@@ -47,7 +46,6 @@ SELECT
     tenant,
     model,
     worker,
-    worst_gap_cause,
 FROM promised_requests
 WHERE offered AND NOT excluded AND furthest.ratio > 1
 ORDER BY ratio DESC, trace, request_id;

@@ -134,7 +134,6 @@ SELECT
     'worker-' || worker AS decode_worker,
     'kept:0:' || number AS source,
     1 AS choices,
-    CASE WHEN stall > 4 THEN 'shared_pause' END AS worst_gap_cause,
     'stream' AS handoff_boundary,
 FROM told
 ORDER BY began_ns, request_id

@@ -13,7 +13,7 @@ from tokengap.library.query import Query, parse
 
 ROOTS: Final = (
     "stored_streams", "all_streams", "clocks", "clock_offsets", "rejects",
-    "service_members", "service_limits",
+    "service_members", "service_limits", "worst_gap_causes",
 )  # fmt: skip
 """Relations that a connection has before the library is loaded."""
 SHARED: Final = ("request_latency", "_last_attempts", "_stream_places", "prefills")

@@ -16,7 +16,7 @@ from tokengap.schema import (
 )
 from tokengap.store.clocks import CLOCK_OFFSETS
 from tokengap.store.connect import Declared, streams_scan
-from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS
+from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS, WORST_GAP_CAUSES
 
 
 def script(
@@ -60,6 +60,7 @@ def _roots(parts: Sequence[str] | None) -> str:
             _empty("clock_offsets", CLOCK_OFFSETS),
             _empty("service_members", SERVICE_MEMBERS),
             _empty("service_limits", SERVICE_LIMITS),
+            _empty("worst_gap_causes", WORST_GAP_CAUSES),
         ]
     )
 

@@ -62,7 +62,7 @@ def _gathered(
 ) -> Gathered:
     span = (str(first_day(file, week)), str(week.last))
     days = worked_out(store, catalogue, facts, scratch, span)
-    return gather(days, file, names, week, catalogue, facts, scratch)
+    return gather(store, days, file, names, week, catalogue, facts, scratch)
 
 
 def _put_together(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tokengap.findings.audit import Row
+from tokengap.findings.weekly.causes import CAUSES_SOUGHT, worst_gap_causes
 from tokengap.findings.weekly.judged import Judging, judging, ns_of
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.from_kept import from_kept
@@ -14,6 +15,8 @@ from tokengap.library.latency_rows import DayRows
 from tokengap.slo.model import Goal, SloFile
 from tokengap.slo.profiles import Profile
 from tokengap.store.connect import Declared
+from tokengap.store.promised import bind_causes
+from tokengap.store.tables import Store
 from tokengap.weekly.budget import LONGEST_BURN_DAYS
 from tokengap.weekly.calendar import HOUR_NS, Week
 
@@ -41,6 +44,7 @@ class Gathered:
     places: Sequence[Row]
     contributors: Sequence[Row]
     worst: Sequence[Row]
+    causes: Sequence[Row]
     sources: Sequence[Row]
     excluded: Sequence[Row]
     vantages_by_day: Sequence[Row]
@@ -57,6 +61,7 @@ def first_day(file: SloFile, week: Week) -> date:
 
 
 def gather(
+    store: Store,
     days: Sequence[DayRows],
     file: SloFile,
     names: Collection[str],
@@ -77,6 +82,9 @@ def gather(
         judged.over(before.first, week.first)
         places_before = judged.rows("FROM promised_places")
         judged.over(week.first, week.after)
+        over_ns = judged.rows(_OVER)[0]["over_ns"]
+        if over_ns is not None:
+            bind_causes(con, worst_gap_causes(store, catalogue, facts, week, over_ns, scratch))
         return Gathered(
             first=first,
             profiles=judged.profiles,
@@ -89,6 +97,7 @@ def gather(
             places=judged.rows("FROM promised_places"),
             contributors=judged.rows("FROM promised_contributors ORDER BY ALL"),
             worst=judged.rows(_WORST),
+            causes=judged.rows("FROM promised_causes"),
             sources=judged.rows(_SOURCES),
             excluded=list(_excluded(judged, file, week)),
             vantages_by_day=vantages_by_day,
@@ -98,13 +107,24 @@ def gather(
 
 _ASKED: Final = (
     "promised_hours", "promised_work", "promised_cells", "promised_places",
-    "promised_contributors", "promised_worst",
+    "promised_contributors", "promised_worst", "promised_causes",
 )  # fmt: skip
 _WORST: Final = f"""
 FROM promised_worst
 QUALIFY row_number() OVER (PARTITION BY profile ORDER BY ratio DESC, trace, request_id)
     <= {WORST_SHOWN}
 """
+_OVER: Final = f"""
+SELECT min(over_ns) AS over_ns
+FROM (
+    SELECT greatest(worst_gap_ns - 1, worst_gap_limit_ns) AS over_ns
+    FROM promised_requests
+    WHERE worst_gap = 'missed' AND worst_gap_ns IS NOT NULL
+    ORDER BY worst_gap_ns DESC
+    LIMIT {CAUSES_SOUGHT}
+)
+"""
+"""Length beyond which causes are sought; NULL if no worst gap missed its limit."""
 _VANTAGES: Final = f"""
 SELECT (began_ns // {24 * HOUR_NS})::INTEGER AS day, list(DISTINCT vantage) AS vantages
 FROM _kept_latency

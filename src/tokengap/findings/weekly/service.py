@@ -167,6 +167,8 @@ def _contributors(subject: Subject) -> Iterator[Contributor]:
     for row in subject.own(subject.found.contributors):
         value = counts.setdefault(row["dimension"], {}).setdefault(row["value"], Counter())
         value.update(offered=row["offered"], bad=row["bad"])
+    for row in subject.own(subject.found.causes):
+        counts.setdefault(CAUSE, {}).setdefault(row["cause"], Counter()).update(offered=1, bad=1)
     for dimension, values in counts.items():
         if set(values) == {None} or (len(values) == 1 and dimension != CAUSE):
             continue  # all of them tell nothing of a part
@@ -193,6 +195,9 @@ def _due(each: Contributor) -> float:
 
 
 def _worst(subject: Subject) -> list[WorstRequest]:
+    causes = {
+        (row["trace"], row["request_id"]): row["cause"] for row in subject.own(subject.found.causes)
+    }
     rows = subject.own(subject.found.worst)
     rows.sort(key=lambda row: (-row["ratio"], row["trace"], row["request_id"]))
     return [
@@ -209,7 +214,7 @@ def _worst(subject: Subject) -> list[WorstRequest]:
             tenant=row["tenant"],
             model=row["model"],
             worker=row["worker"],
-            cause=row["worst_gap_cause"] if "worst_gap" in row["missed"] else None,
+            cause=causes.get((row["trace"], row["request_id"])),
         )
         for row in rows[:WORST_SHOWN]
     ]
