@@ -1,5 +1,8 @@
--- _counted: a value for a mean that a few incidents shall not carry: at most twice its limit (DOUBLE).
+-- _counted: a value for a mean of logarithms that a few extremes shall not carry (DOUBLE).
+--
+-- At least 1 µs, and at most twice the limit; NULL if it is not known.
 CREATE MACRO _counted(value_ns, at_most_ns) AS CASE
+    WHEN value_ns < 1000 THEN 1000.0
     WHEN value_ns > 2 * at_most_ns THEN 2.0 * at_most_ns
     ELSE value_ns::DOUBLE
 END;

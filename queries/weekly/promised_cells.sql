@@ -84,7 +84,7 @@ SELECT
     count(*) FILTER (verdict = 'met') AS met,
     count(value_ns) FILTER (finished) AS valued,
     -- Integers, for a sum that is the same in whatever order the rows come.
-    sum((ln(greatest(value_ns, 1000)) * 1e12)::BIGINT) FILTER (finished) / 1e12 AS log_sum,
+    sum((ln(value_ns) * 1e12)::BIGINT) FILTER (finished) / 1e12 AS log_sum,
 FROM judged
 WHERE verdict IN ('met', 'missed', 'unknown')
 GROUP BY profile, block, prompt_bin, output_bin, finished, statistic;
