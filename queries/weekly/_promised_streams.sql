@@ -54,9 +54,9 @@ SELECT
     list_max([
         _over('ttft', ttft_low_ns, 1, l.ttft_limit_ns),
         _over('tpot', tpot_low_span_ns, tpot_low_tokens, l.tpot_limit_ns),
-        _over('gap_p50', gap_p50_ns, 1, l.gap_p50_limit_ns),
-        _over('gap_p90', gap_p90_ns, 1, l.gap_p90_limit_ns),
-        _over('gap_p99', gap_p99_ns, 1, l.gap_p99_limit_ns),
+        _over('gap_p50', _hundredths(gap_p50_ns), 100, l.gap_p50_limit_ns),
+        _over('gap_p90', _hundredths(gap_p90_ns), 100, l.gap_p90_limit_ns),
+        _over('gap_p99', _hundredths(gap_p99_ns), 100, l.gap_p99_limit_ns),
         _over('worst_gap', worst_gap_low_ns, 1, l.worst_gap_limit_ns),
         _over('handoff_gap', judged_handoff_low_ns, 1, l.handoff_gap_limit_ns),
         _over('e2e', e2e_low_ns, 1, l.e2e_limit_ns)
