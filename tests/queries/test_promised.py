@@ -1,0 +1,356 @@
+"""The relations that judge services day by day, against the oracle and by hand."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.queries import oracle_promised as right
+from tests.queries.comparing import assert_same_rows, differences, same
+from tests.queries.given import MS, Library, Row, limits, stream
+from tests.queries.oracle_promised import DAY_NS, HOUR_NS, Held, Members, tables
+from tests.queries.strategies import populations
+from tokengap.slo import STATISTICS
+from tokengap.slo.model import MATCHED
+from tokengap.store.promised import Promised, bind_promises
+
+STAMPS: Final = (
+    "planned_ns", "sent_ns", "received_ns", "arrival_ns", "first_token_ns", "last_token_ns",
+    "stream_close_ns", "first_answer_ns",
+)  # fmt: skip
+NOBODY: Final = (None, None, None, None)
+VANTAGES: Final = ("client", "gateway", "engine")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_promised_afterwards(library: Library) -> Iterator[None]:
+    yield
+    bind_promises(library.con, Promised())
+
+
+def show(library: Library, rows: list[Row], members: Members, held: list[Held]) -> None:
+    library.bind(rows)
+    promise(library, members, held)
+
+
+def promise(library: Library, members: Members, held: list[Held]) -> None:
+    library.con.execute("SELECT 1").fetchall()  # `bind` leaves a result, which nothing may follow
+    bind_promises(library.con, tables(members, held))
+
+
+def judged(
+    library: Library, rows: list[Row], *held: Held, members: Members | None = None
+) -> dict[str, Row]:
+    """Rows of `promised_requests` by request id."""
+    show(library, rows, {NOBODY: 0} if members is None else members, list(held))
+    found = library.rows("promised_requests")
+    assert len({row["request_id"] for row in found}) == len(found)
+    return {row["request_id"]: row for row in found}
+
+
+def at(
+    day: int, hour: int = 0, name: str = "a", times: tuple[int, ...] = (10, 30), **facts: Any
+) -> Row:
+    """A request on a wall clock; times are since it was sent."""
+    sent_ns = day * DAY_NS + hour * HOUR_NS
+    row = stream(name, [sent_ns + time for time in times], clock_kind="wall", **facts)
+    return row | {"sent_ns": sent_ns}
+
+
+# By hand.
+
+
+def test_each_day_has_its_own_limit(library: Library) -> None:
+    """Gaps of 20 ns: a limit of 20 on day 3, of 19 on day 4, and none on day 5."""
+    rows = [at(day, 23, f"on{day}") for day in (2, 3, 4, 5)]
+    found = judged(
+        library,
+        rows,
+        Held(0, 3, limits={"worst_gap": 20}),
+        Held(0, 4, limits={"worst_gap": 19}),
+        Held(0, 5),
+    )
+    assert {name: (row["worst_gap"], row["good"], row["day"]) for name, row in found.items()} == {
+        "on3": ("met", True, 3), "on4": ("missed", False, 4), "on5": (None, True, 5),
+    }  # fmt: skip
+    assert found["on4"]["hour"] == 4 * 24 + 23
+    assert found["on4"]["furthest"] == {
+        "ratio": 20 / 19, "statistic": "worst_gap", "value_ns": 20.0, "limit_ns": 19,
+    }  # fmt: skip
+
+
+def test_midnight_is_the_next_day(library: Library) -> None:
+    rows = [at(3, name="first"), at(3, name="last") | {"sent_ns": 3 * DAY_NS - 1}]
+    found = judged(library, rows, Held(0, 2), Held(0, 3))
+    assert {name: row["day"] for name, row in found.items()} == {"first": 3, "last": 2}
+
+
+def test_whom_a_promise_is_about_is_told_by_columns(library: Library) -> None:
+    """NULL is a value like any other; what is nobody's is left out."""
+    rows = [
+        at(1, name="a", tenant="acme"), at(1, name="b"), at(1, name="c", tenant="acme", model="m"),
+        at(1, name="d", slo_class="gold", deployment="eu"),
+    ]  # fmt: skip
+    members: Members = {(None, None, "acme", None): 7, NOBODY: 8, ("eu", None, None, "gold"): 9}
+    held = [Held(number, 1, limits={"worst_gap": number + 12}) for number in (7, 8, 9)]
+    found = judged(library, rows, *held, members=members)
+    assert {name: (row["profile"], row["worst_gap"]) for name, row in found.items()} == {
+        "a": (7, "missed"), "b": (8, "met"), "d": (9, "met"),
+    }  # fmt: skip
+
+
+def test_a_request_without_a_date_has_the_limits_of_no_day(library: Library) -> None:
+    found = judged(
+        library,
+        [stream("mono", [10, 30]), at(0, name="dated")],
+        Held(0, None, limits={"worst_gap": 20}),
+        Held(0, 0, limits={"worst_gap": 19}),
+    )
+    assert (found["mono"]["worst_gap"], found["mono"]["day"], found["mono"]["hour"]) == (
+        "met", None, None,
+    )  # fmt: skip
+    assert found["dated"]["worst_gap"] == "missed"
+
+
+def test_a_vantage_is_judged_by_itself(library: Library) -> None:
+    """The client saw gaps of 20, the engine of 40: two rows, of which one is asked for."""
+    rows = [
+        at(1, name="a"),
+        at(1, name="a", times=(10, 50), vantage="engine", clock="e") | {"arrival_ns": DAY_NS},
+    ]
+    for vantage, gap_ns in (("client", 20), ("engine", 40)):
+        found = judged(library, rows, Held(0, 1, vantage))
+        assert found["a"]["worst_gap_ns"] == gap_ns
+    assert judged(library, rows, Held(0, 1, "gateway")) == {}
+
+
+def test_of_several_answers_the_worst_counts(library: Library) -> None:
+    rows = [
+        at(1, name="a", times=(10, 30), choice=0, prompt_tokens=5),
+        at(1, name="a", times=(10, 50, 51), choice=1, prompt_tokens=5),
+        at(1, name="b", times=(10, 30)),
+    ]
+    found = judged(library, rows, Held(0, 1, limits={"worst_gap": 30, "ttft": 10}))
+    a = found["a"]
+    assert (a["worst_gap"], a["ttft"], a["offered"], a["good"]) == ("missed", "met", True, False)
+    assert (a["worst_gap_ns"], a["ttft_ns"], a["output_tokens"], a["prompt_tokens"]) == (
+        40, 10, 5, 5,
+    )  # fmt: skip
+    assert a["furthest"]["value_ns"] == 40
+    assert found["b"]["good"]
+
+
+def test_a_retry_is_judged_from_its_first_attempt(library: Library) -> None:
+    """Sent at 0 and again at 100, first token 10 later: 110. It is one request."""
+    rows = [
+        at(1, name="a", status="failed"),
+        at(1, name="a", times=(110, 130), attempt=1) | {"sent_ns": DAY_NS + 100},
+    ]
+    found = judged(library, rows, Held(0, 1, limits={"ttft": 110, "worst_gap": 20}))
+    assert (found["a"]["ttft_ns"], found["a"]["ttft"], found["a"]["good"]) == (110, "met", True)
+    assert found["a"]["began_ns"] == DAY_NS + 100
+
+
+def test_who_left_counts_only_after_a_miss(library: Library) -> None:
+    """Both left after one token: one had waited 50 ns for the next, and one 10."""
+    rows = [
+        at(1, name=name, times=(10,), status="cancelled") | {"stream_close_ns": DAY_NS + close}
+        for name, close in (("patient", 60), ("hasty", 20))
+    ]
+    rows.append(at(1, name="running", status="in_flight"))
+    found = judged(library, rows, Held(0, 1, limits={"worst_gap": 30}))
+    assert {name: (row["worst_gap"], row["offered"]) for name, row in found.items()} == {
+        "patient": ("missed", True), "hasty": ("not_applicable", False),
+        "running": ("not_applicable", False),
+    }  # fmt: skip
+    (hour,) = library.rows("promised_hours")
+    assert (hour["offered"], hour["not_offered"], hour["good"]) == (1, 2, 0)
+
+
+def test_an_excluded_span_is_half_open_and_of_its_day(library: Library) -> None:
+    span = (DAY_NS + HOUR_NS, DAY_NS + 2 * HOUR_NS)
+    rows = [at(1, hour, f"h{hour}", prompt_tokens=8) for hour in (0, 1, 2)]
+    rows.append(at(1, 1, "last") | {"sent_ns": span[1] - 1})
+    found = judged(library, rows, Held(0, 1, limits={"worst_gap": 19}, excluded=[span]))
+    assert {name for name, row in found.items() if row["excluded"]} == {"h1", "last"}
+    assert sum(row["offered"] for row in library.rows("promised_hours")) == 2
+    assert sum(row["applies"] for row in library.rows("promised_cells()")) == 4  # and good
+    assert {row["request_id"] for row in library.rows("promised_worst")} == {"h0", "h2"}
+    assert sum(row["offered"] for row in library.rows("promised_places")) == 2
+    # The machines ran all the same: 3 prompts of 8 tokens, and 4 answers of 2.
+    (work,) = library.rows("promised_work")
+    assert (work["requests"], work["work_tokens"]) == (4, 32)
+
+
+def test_a_hidden_stall_is_counted_in_its_hour(library: Library) -> None:
+    """Eight gaps of 10 and one of 80: 160 / 9 on average."""
+    steady = tuple(range(10, 100, 10))
+    rows = [at(1, 5, "stalled", (*steady, 170)), at(1, 5, "steady", steady)]
+    show(library, rows, {NOBODY: 3}, [Held(3, 1, limits={"tpot": 20, "worst_gap": 50})])
+    (hour,) = library.rows("promised_hours")
+    assert (hour["hour"], hour["completed"], hour["hidden"], hour["possible"]) == (29, 2, 1, 0)
+    assert hour["worst_gap"] == {"met": 1, "missed": 1, "unknown": 0}
+    assert hour["ttft"] == {"met": 0, "missed": 0, "unknown": 0}
+
+
+def test_cells_are_of_like_lengths(library: Library) -> None:
+    """Prompts by 2^(1/4): 100 and 107 lie in one bin, 108 (2^6.75 = 107.6) in the next."""
+    rows = [at(1, name=str(n), prompt_tokens=n) for n in (100, 107, 108)]
+    show(library, rows, {NOBODY: 0}, [Held(0, 1, limits={"worst_gap": 20 * MS})])
+    found = [row for row in library.rows("promised_cells()") if row["statistic"] == "worst_gap"]
+    assert sorted((row["prompt_bin"], row["applies"], row["output_bin"]) for row in found) == [
+        (26, 2, 2), (27, 1, 2),
+    ]  # fmt: skip
+    # A gap of 20 ns counts as 1 µs, whose logarithm of ns is 6.9078.
+    assert sorted(round(row["log_sum"], 4) for row in found) == [6.9078, 13.8155]
+
+
+def test_values_that_are_not_known_are_in_no_sum(library: Library) -> None:
+    """Two answers of 2 tokens in one block: a gap of 2 µs, and one that nobody saw."""
+    unseen = at(1, name="unseen") | {"gaps_ns": None, "granularity": "aggregate"}
+    show(library, [at(1, times=(10, 2010)), unseen], {NOBODY: 0}, [Held(0, 1, limits={"tpot": 1})])
+    (cell,) = [row for row in library.rows("promised_cells()") if row["statistic"] == "tpot"]
+    assert (cell["applies"], cell["valued"], cell["log_sum"]) == (2, 1, pytest.approx(7.6009))
+
+
+def test_a_percentile_at_its_limit_is_not_among_the_worst(library: Library) -> None:
+    """Of 1, 1, 930 and 1,030 ns the 90th percentile is 930 + 0.7 · 100, in doubles a bit more."""
+    rows = [at(1, times=(0, 1, 2, 932, 1962))]
+    found = judged(library, rows, Held(0, 1, limits={"gap_p90": 1000}))
+    assert found["a"]["gap_p90"] == "met"
+    assert found["a"]["furthest"]["ratio"] == 1
+    assert library.rows("promised_worst") == []
+
+
+# By the oracle.
+
+LIMITS = st.dictionaries(
+    st.sampled_from(list(STATISTICS)),
+    st.sampled_from([200_000, 1_000_000, 2_500_000, 5_000_000, 20_000_000]),
+    max_size=5,
+)
+
+
+@st.composite
+def stores(draw: st.DrawFn) -> list[Row]:
+    """Requests of several tenants on three days, with or without a wall clock."""
+    rows: list[Row] = draw(populations())
+    facts: dict[tuple[str, str], Row] = {}
+    shifts: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = row["trace"], row["request_id"]
+        if key not in facts:
+            hour = draw(st.sampled_from([1, 5, 23]))
+            shifts[key] = draw(st.integers(1, 3)) * DAY_NS + hour * HOUR_NS
+            facts[key] = {
+                "clock_kind": draw(st.sampled_from(["wall", "wall", "monotonic"])),
+                "tenant": draw(st.sampled_from(["acme", None])),
+                "slo_class": draw(st.sampled_from(["gold", "free"])),
+                "decode_worker": draw(st.sampled_from(["d0", None])),
+                "prefill_worker": draw(st.sampled_from(["p0", None])),
+            }
+    return [
+        row | facts[key]
+        | {name: row[name] + shifts[key] for name in STAMPS if row.get(name) is not None}
+        for row in rows for key in [(row["trace"], row["request_id"])]
+    ]  # fmt: skip
+
+
+@st.composite
+def promises(draw: st.DrawFn) -> tuple[Members, list[Held]]:
+    """Three profiles, each with limits of its own on every day, or not judged on some."""
+    members: Members = {
+        (deployment, None, tenant, slo_class): draw(st.integers(0, 2))
+        for deployment in ("d", None) for tenant in ("acme", None) for slo_class in ("gold", "free")
+        if draw(st.integers(0, 5))
+    }  # fmt: skip
+    held = []
+    for profile in range(3):
+        vantage = draw(st.sampled_from(["client", "client", "engine", "gateway"]))
+        for day in (None, 1, 2, 3):
+            if draw(st.integers(0, 5)):
+                start = (day or 0) * DAY_NS + draw(st.sampled_from([0, HOUR_NS, 5 * HOUR_NS]))
+                spans = [(start, start + draw(st.sampled_from([10 * MS, 2 * HOUR_NS])))]
+                held.append(
+                    Held(profile, day, vantage, draw(LIMITS), draw(st.sampled_from([(), spans])))
+                )
+    return members, held
+
+
+def ordered(rows: list[Row]) -> list[Row]:
+    names = ("profile", "trace", "request_id", "hour", "block", "prompt_bin", "output_bin",
+             "finished", "statistic", "dimension", "value", "origin", "granularity",
+             "handoff_place", "deployment", "day")  # fmt: skip
+    return sorted(rows, key=lambda row: [str(row[name]) for name in names if name in row])
+
+
+def assert_same_requests(found: list[Row], expected: list[Row]) -> None:
+    assert len(found) == len(expected)
+    for row, other in zip(ordered(found), ordered(expected), strict=True):
+        told, ratios = row.pop("furthest"), other["furthest"]
+        assert differences(row, {k: v for k, v in other.items() if k != "furthest"}) == {}
+        if not ratios:
+            assert told is None
+            continue
+        most = max(ratios.values())
+        assert same(told["ratio"], most)
+        assert ratios[told["statistic"]] == pytest.approx(most, rel=1e-12)
+        assert told["value_ns"] / told["limit_ns"] == pytest.approx(most, rel=1e-12)
+
+
+@given(stores(), promises(), st.sampled_from([HOUR_NS, DAY_NS, 10 * MS]))
+@settings(max_examples=30)
+def test_everything_is_as_promised(
+    library: Library, rows: list[Row], promised: tuple[Members, list[Held]], block_ns: int
+) -> None:
+    members, held = promised
+    show(library, rows, members, held)
+    expected = right.requests(rows, members, held)
+    assert_same_requests(library.rows("promised_requests"), expected)
+    for relation, of in {
+        "promised_hours": right.hours(expected),
+        f"promised_cells({block_ns})": right.cells(expected, block_ns),
+        "promised_contributors": right.contributors(expected),
+        "promised_places": right.places(expected),
+        "promised_work": right.works(expected),
+    }.items():
+        assert_same_rows(ordered(library.rows(relation)), ordered(of))
+    worst = library.rows("promised_worst")
+    assert [row["ratio"] for row in worst] == sorted((row["ratio"] for row in worst), reverse=True)
+    for row in worst:
+        assert row.pop("statistic") in row["missed"]
+        assert row.pop("value_ns") / row.pop("limit_ns") == pytest.approx(row["ratio"])
+    assert_same_rows(ordered(worst), ordered(right.worst(expected)))
+
+
+@given(stores(), LIMITS)
+@settings(max_examples=15)
+def test_where_limits_do_not_change_it_is_an_audit(
+    library: Library, rows: list[Row], limits_ns: dict[str, int]
+) -> None:
+    limits_ns = {name: limits_ns[name] for name in STATISTICS if name in limits_ns}
+    members = {tuple(row.get(column) for column in MATCHED): 0 for row in rows}
+    library.bind(rows)
+    vantage = next(
+        (row["vantage"] for row in library.rows("judged_vantages") if row["judged"]), "client"
+    )
+    days = (None, 1, 2, 3)
+    promise(library, members, [Held(0, day, vantage, limits_ns) for day in days])
+    asked = limits(**limits_ns)
+    verdicts = library.rows(f"request_verdicts({asked})", "trace, request_id")
+    promised = library.rows("promised_requests", "trace, request_id")
+    names = ("trace", "request_id", "status", "output_tokens", "offered", "good", "stall")
+    assert [[row[name] for name in names] for row in promised] == [
+        [row[name] for name in names] for row in verdicts
+    ]
+    for row, other in zip(promised, verdicts, strict=True):
+        for verdict in ("met", "missed", "unknown"):
+            told = sorted(name for name in STATISTICS if row[name] == verdict)
+            assert told == other[verdict]
+    found = library.rows("promised_hours")
+    for row in library.rows(f"objective_attainment({asked})") if limits_ns else []:
+        for verdict in ("met", "missed", "unknown"):
+            total = sum(hour[row["statistic"]][verdict] for hour in found)
+            assert total == row[verdict]
