@@ -4,7 +4,8 @@ The file holds what `promised_cells` says of each run, no request by itself. It 
 time, and the differences between its runs tell how much of a change is noise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
@@ -81,6 +82,8 @@ def add_run(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective], pat
         beside.write_bytes(msgspec.json.encode(_File(SCHEMA, runs)) + b"\n")
         beside.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
     return len(runs)
 
@@ -118,21 +121,34 @@ def _asked(name: str, run: Run, before: Sequence[Run]) -> str | None:
 
 def _run(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Run:
     """The run that the connection is bound to; its library must be loaded."""
-    con.execute(_KEPT)
-    con.execute("CREATE OR REPLACE VIEW _kept_latency AS FROM run_latency")
     vantage = rows(con, "SELECT any_value(vantage) AS vantage FROM _last_attempts")[0]["vantage"]
-    _bind(con, objectives, vantage)
-    cells = con.sql(f"FROM promised_cells({_block_ns(con)})").to_arrow_table()
+    with _alone(con):
+        _bind(con, objectives, vantage)
+        cells = con.sql(f"FROM promised_cells({_block_ns(con)})").to_arrow_table()
+        places = rows(con, "FROM promised_places")
     names = [*(objective.statistic for objective in objectives), GOOD]
     return Run(
         limits_ns={objective.statistic: objective.limit_ns for objective in objectives},
         vantage=vantage,
-        places=rows(con, "FROM promised_places"),
+        places=places,
         cells={
             name: _columns(cells_from(cells.filter(np.asarray(cells["statistic"]) == name)))
             for name in names
         },
     )
+
+
+@contextmanager
+def _alone(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Meanwhile what is judged by promises is the run alone; afterwards all is as it was."""
+    con.execute(_KEPT)
+    con.execute("ALTER VIEW _kept_latency RENAME TO whole_latency")
+    con.execute("CREATE VIEW _kept_latency AS FROM run_latency")
+    try:
+        yield
+    finally:
+        con.execute("DROP VIEW _kept_latency")
+        con.execute("ALTER VIEW whole_latency RENAME TO _kept_latency")
 
 
 def _bind(
