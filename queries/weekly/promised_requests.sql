@@ -66,7 +66,7 @@ WITH streams_of AS (
     FROM _promised_streams
 ),
 
--- Grouping is for the few requests that have several choices.
+-- Grouping is for the few requests that have several choices, or rows that do not tell how many.
 requests AS (
     SELECT
         profile, day, hour, began_ns, trace, request_id, deployment, model, tenant, slo_class,
