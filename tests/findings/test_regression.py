@@ -47,8 +47,12 @@ class Held:
     def __init__(self, con: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self.con = con
         self._parts = (folder / f"{number}.parquet" for number in count())
+        self._shown: object = None
 
     def show(self, run: Sequence[Row], declared: Declared = NOTHING_DECLARED) -> None:
+        if self._shown == (run, declared):
+            return
+        self._shown = run, declared
         part = next(self._parts)
         pq.write_table(pa.Table.from_pylist(list(run), STREAMS), part)
         self.con.execute(declared.macros())
