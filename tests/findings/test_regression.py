@@ -104,37 +104,48 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "main.json"
 
 
-def test_a_recorded_run_repeated_does_not_alarm(file: Path) -> None:
-    """Two runs of the same load; each beside the other, and beside three."""
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[list[duckdb.DuckDBPyConnection]]:
+    """Two runs of the same load."""
     with reading(FIRST) as first, reading(AGAIN) as again:
-        assert add_run(first, LIMITS, file) == 1
-        found = against(again, LIMITS, file)
-        assert (found.file, found.runs, found.compares) == (str(file), 1, True)
-        assert set(verdicts(found).values()) == {CANNOT_TELL}
-        assert found.changes["tpot"].requests == found.changes["tpot"].requests_before == 100
-        assert add_run(again, LIMITS, file) == 2
-        assert add_run(first, LIMITS, file) == 3
-        found = against(again, LIMITS, file)
-        assert (found.runs, found.got_worse) == (3, False)
+        yield [first, again]
 
 
-@pytest.mark.parametrize("runs", [1, 3])
-def test_a_recorded_run_at_half_its_pace_alarms(tmp_path: Path, file: Path, runs: int) -> None:
+def test_a_recorded_run_repeated_does_not_alarm(
+    recorded: list[duckdb.DuckDBPyConnection], file: Path
+) -> None:
+    """Beside the other one, and beside three."""
+    first, again = recorded
+    assert add_run(first, LIMITS, file) == 1
+    found = against(again, LIMITS, file)
+    assert (found.file, found.runs, found.compares) == (str(file), 1, True)
+    assert set(verdicts(found).values()) == {CANNOT_TELL}
+    assert found.changes["tpot"].requests == found.changes["tpot"].requests_before == 100
+    assert add_run(again, LIMITS, file) == 2
+    assert add_run(first, LIMITS, file) == 3
+    found = against(again, LIMITS, file)
+    assert (found.runs, found.got_worse) == (3, False)
+
+
+def test_a_recorded_run_at_half_its_pace_alarms(
+    recorded: list[duckdb.DuckDBPyConnection], tmp_path: Path, file: Path
+) -> None:
     log = json.loads(gzip.decompress(FIRST.read_bytes()))
     log["itls"] = [[2 * gap for gap in gaps] for gaps in log["itls"]]
     slow = tmp_path / "slow.json"
     slow.write_text(json.dumps(log), "utf-8")
-    for path in (FIRST, AGAIN, FIRST)[:runs]:
-        with reading(path) as con:
-            add_run(con, LIMITS, file)
+    first, again = recorded
     with reading(slow) as con:
-        found = against(con, LIMITS, file)
-    assert found.got_worse
-    assert verdicts(found)["tpot"] == WORSE
-    value = found.changes["tpot"].value
-    assert value is not None
-    assert value.matched == pytest.approx(2, rel=0.1)
-    assert verdicts(found)["ttft"] == CANNOT_TELL
+        for before in ([first], [again, first]):
+            for run in before:
+                add_run(run, LIMITS, file)
+            found = against(con, LIMITS, file)
+            assert verdicts(found)["tpot"] == WORSE
+            value = found.changes["tpot"].value
+            assert value is not None
+            assert value.matched == pytest.approx(2, rel=0.1)
+            assert verdicts(found)["ttft"] == CANNOT_TELL
+    assert found.runs == 3
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3])
