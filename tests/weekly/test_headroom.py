@@ -98,6 +98,12 @@ def test_an_even_load_has_no_fuller_hours() -> None:
     assert (broken.kept_up_to_per_h, broken.breaks) == (None, True)
 
 
+def test_the_target_is_compared_exactly() -> None:
+    """7 % of 2,400 are 168, in doubles a bit more."""
+    found = found_of([100] * 24, [93] * 24, goals=[goal(target="0.07")])
+    assert found == Headroom("worst_gap", 100, 100.0, 100, False)
+
+
 def test_a_promise_that_applies_to_nothing_is_not_broken() -> None:
     offered = np.array(LOADS, dtype=np.int64)
     nothing = np.zeros_like(offered)

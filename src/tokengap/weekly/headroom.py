@@ -1,6 +1,7 @@
 """How much load a service's promises were kept under."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ def headroom(offered: Counts, promises: Sequence[tuple[Goal, Counts, Counts]]) -
         return None
     load = offered[seen]
     found = [
-        (_kept_up_to(load, met[seen], applies[seen], float(goal.target)), goal.statistic)
+        (_kept_up_to(load, met[seen], applies[seen], Fraction(goal.target)), goal.statistic)
         for goal, met, applies in promises
     ]
     most, statistic = min(found, key=lambda each: -1 if each[0] is None else each[0])
@@ -37,7 +38,7 @@ def headroom(offered: Counts, promises: Sequence[tuple[Goal, Counts, Counts]]) -
     )
 
 
-def _kept_up_to(load: Counts, met: Counts, applies: Counts, target: float) -> int | None:
+def _kept_up_to(load: Counts, met: Counts, applies: Counts, target: Fraction) -> int | None:
     """The load beyond which every tenth of the hours misses the target, and the others reach it."""
     edges = np.unique(np.quantile(load, np.arange(1, TENTHS) / TENTHS, method="higher"))
     most = int(load.max())
@@ -54,5 +55,5 @@ def _kept_up_to(load: Counts, met: Counts, applies: Counts, target: float) -> in
     return most if _reaches(met[quieter], applies[quieter], target) else None
 
 
-def _reaches(met: Counts, applies: Counts, target: float) -> bool:
-    return bool(met.sum() >= target * applies.sum())
+def _reaches(met: Counts, applies: Counts, target: Fraction) -> bool:
+    return int(met.sum()) >= target * int(applies.sum())
