@@ -1,6 +1,6 @@
 -- _over: how far a value is over its limit, so that the largest one is the furthest (STRUCT).
 CREATE MACRO _over(name, low_value, scale, at_most_ns) AS CASE
-    WHEN low_value IS NOT NULL AND at_most_ns IS NOT NULL
+    WHEN low_value IS NOT NULL AND scale > 0 AND at_most_ns IS NOT NULL
         THEN {
             'ratio': low_value / (scale * at_most_ns::DOUBLE),
             'statistic': name,

@@ -224,6 +224,14 @@ def test_a_percentile_at_its_limit_is_not_among_the_worst(library: Library) -> N
     assert library.rows("promised_worst") == []
 
 
+def test_a_bound_over_no_token_hides_no_other(library: Library) -> None:
+    """One token is stated, and three came: of the time per token nothing is known."""
+    rows = [at(1, times=(10, 30, 70), output_tokens=1)]
+    judged(library, rows, Held(0, 1, limits={"tpot": 50, "worst_gap": 20}))
+    (worst,) = library.rows("promised_worst")
+    assert (worst["statistic"], worst["ratio"], worst["missed"]) == ("worst_gap", 2, ["worst_gap"])
+
+
 def test_rows_that_do_not_tell_how_many_answers_there_are_are_judged(library: Library) -> None:
     """As kept of a day before that column was, whose streams are gone: a, of two answers, and b."""
     rows = [at(1, name="a", choice=0), at(1, name="a", times=(10, 50), choice=1), at(1, name="b")]
@@ -309,8 +317,8 @@ def assert_same_requests(found: list[Row], expected: list[Row]) -> None:
     for row, other in zip(ordered(found), ordered(expected), strict=True):
         told, ratios = row.pop("furthest"), other["furthest"]
         assert differences(row, {k: v for k, v in other.items() if k != "furthest"}) == {}
-        if not ratios:
-            assert told is None
+        if told is None:  # a bound of nothing over no token is no ratio
+            assert not any(ratios.values())
             continue
         most = max(ratios.values())
         assert same(told["ratio"], most)
