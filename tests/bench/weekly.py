@@ -41,7 +41,7 @@ MEMORY_MIB: Final = 2048
 TEXTS: Final = (
     "trace", "request_id", "vantage", "deployment", "status", "ttft_reason", "tpot_reason",
     "worst_gap_reason", "e2e_reason", "judged_handoff_reason", "model", "tenant", "slo_class",
-    "decode_worker", 
+    "decode_worker",
 )  # fmt: skip
 NUMBERS: Final = (
     "attempt", "began_ns", "prompt_tokens", "output_tokens", "ttft_ns", "ttft_low_ns",

@@ -126,7 +126,8 @@ def test_a_months_budget_grows_while_it_is_spent() -> None:
         Window("month"),
         week,
     )
-    assert (found.allowed, found.spent) == (13, 11)
+    assert found.allowed == 13
+    assert found.spent == 11
     assert found.exhausted_in_days == pytest.approx(14 / 3)
 
 
