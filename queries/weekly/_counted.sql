@@ -2,7 +2,5 @@
 --
 -- At least 1 µs, and at most twice the limit; NULL if it is not known.
 CREATE MACRO _counted(value_ns, at_most_ns) AS CASE
-    WHEN value_ns < 1000 THEN 1000.0
-    WHEN value_ns > 2 * at_most_ns THEN 2.0 * at_most_ns
-    ELSE value_ns::DOUBLE
+    WHEN value_ns IS NOT NULL THEN greatest(least(value_ns::DOUBLE, 2.0 * at_most_ns), 1000.0)
 END;

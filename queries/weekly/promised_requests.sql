@@ -94,9 +94,9 @@ requests AS (
         _whole_max(ttft_ns), _whole_max(tpot_ns), _whole_max(gap_p50_ns), _whole_max(gap_p90_ns),
         _whole_max(gap_p99_ns), _whole_max(worst_gap_ns), _whole_max(judged_handoff_ns),
         _whole_max(e2e_ns),
-        any_value(ttft_limit_ns), any_value(tpot_limit_ns), any_value(gap_p50_limit_ns),
-        any_value(gap_p90_limit_ns), any_value(gap_p99_limit_ns), any_value(worst_gap_limit_ns),
-        any_value(handoff_gap_limit_ns), any_value(e2e_limit_ns),
+        max(ttft_limit_ns), max(tpot_limit_ns), max(gap_p50_limit_ns),
+        max(gap_p90_limit_ns), max(gap_p99_limit_ns), max(worst_gap_limit_ns),
+        max(handoff_gap_limit_ns), max(e2e_limit_ns),
         max(furthest), min(handoff_boundary), min(source), bool_or(has_token), bool_or(excluded),
     FROM streams_of
     WHERE choices IS DISTINCT FROM 1

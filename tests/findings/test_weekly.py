@@ -262,3 +262,19 @@ def test_made_again_from_the_earlier_version_it_is_the_same(
     now = _report(tmp_path, last)
     assert now.services[0].offered > first.services[0].offered
     assert now.store_version > first.store_version
+
+
+def test_worst_gaps_over_their_limit_have_a_cause(report: Report) -> None:
+    """Nothing is logged of why the generated streams stall, but that some stall at one instant."""
+    (chat, _) = report(SLOWDOWN).services
+    causes = {each.value: each for each in chat.contributors if each.dimension == "cause"}
+    assert {"unexplained"} < set(causes) <= {"unexplained", "shared_pause", "delivery_pause"}
+    assert sum(each.bad_share for each in causes.values()) == pytest.approx(1)
+    missed = sum(
+        promise.kept.missed for promise in chat.promises if promise.goal.statistic == "worst_gap"
+    )
+    # Those that ended in a wait have no longest gap of their own: 1.5 % failed, and some left.
+    assert 0.9 * missed < sum(each.bad for each in causes.values()) <= missed
+    told = [each.cause for each in chat.worst if each.statistic == "worst_gap"]
+    assert told
+    assert None not in told

@@ -157,10 +157,13 @@ def _request(key: tuple[Any, ...], choices: Sequence[Choice]) -> Row:
             (n for each in choices if (n := each.j.s["prompt_tokens"]) is not None), default=None
         ),
         "output_tokens": None if None in tokens else sum(tokens),
-        "worst_gap_cause": None,
         **verdicts,
         **{
             f"{name}_ns": _whole(each.j.value(name).exact for each in choices)
+            for name in STATISTICS
+        },
+        **{
+            f"{name}_limit_ns": _most(each.held.limits.get(name) for each in choices)
             for name in STATISTICS
         },
         "offered": status not in LEFT or (status == "cancelled" and "missed" in told),
@@ -179,6 +182,10 @@ def _worst(verdicts: Iterable[str | None]) -> str | None:
 
 def _least(values: Iterable[Any]) -> Any:
     return min((value for value in values if value is not None), default=None)
+
+
+def _most(values: Iterable[Any]) -> Any:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _whole(values: Iterable[Any]) -> Any:
@@ -245,7 +252,11 @@ def cells(found: Iterable[Row], block_ns: int) -> list[Row]:
         )
         for name in STATISTICS:
             if row[name] in {"met", "missed", "unknown"}:
-                groups[*place, name].append((row[name], row[f"{name}_ns"]))
+                most = 2 * row[f"{name}_limit_ns"]
+                value = row[f"{name}_ns"]
+                groups[*place, name].append(
+                    (row[name], None if value is None else min(value, most))
+                )
         groups[*place, "good"].append(("met" if row["good"] else "missed", None))
     names = ("profile", "block", "prompt_bin", "output_bin", "finished", "statistic")
     return [
@@ -268,8 +279,6 @@ def contributors(found: Iterable[Row]) -> list[Row]:
     counts: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
     for row in _counted(found):
         values = [(name, row[column]) for name, column in DIMENSIONS.items()]
-        if row["worst_gap"] == "missed":
-            values.append(("cause", row["worst_gap_cause"]))
         for dimension, value in values:
             counts[row["profile"], dimension, value].update(offered=1, bad=not row["good"])
     names = ("profile", "dimension", "value")
@@ -307,10 +316,7 @@ def worst(found: Iterable[Row]) -> list[Row]:
             "missed": [name for name in STATISTICS if row[name] == "missed"],
             **{
                 name: row[name]
-                for name in (
-                    "prompt_tokens", "output_tokens", "tenant", "model", "worker",
-                    "worst_gap_cause",
-                )
+                for name in ("prompt_tokens", "output_tokens", "tenant", "model", "worker")
             },
         }
         for ratio, row, missed in rows

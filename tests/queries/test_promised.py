@@ -1,8 +1,10 @@
 """The relations that judge services day by day, against the oracle and by hand."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from tests.queries.oracle_promised import DAY_NS, HOUR_NS, Held, Members, tables
 from tests.queries.strategies import populations
 from tokengap.slo import STATISTICS
 from tokengap.slo.model import MATCHED
-from tokengap.store.promised import Promised, bind_promises
+from tokengap.store.promised import WORST_GAP_CAUSES, Promised, bind_causes, bind_promises
 
 STAMPS: Final = (
     "planned_ns", "sent_ns", "received_ns", "arrival_ns", "first_token_ns", "last_token_ns",
@@ -210,9 +212,39 @@ def test_cells_are_of_like_lengths(library: Library) -> None:
 def test_values_that_are_not_known_are_in_no_sum(library: Library) -> None:
     """Two answers of 2 tokens in one block: a gap of 2 µs, and one that nobody saw."""
     unseen = at(1, name="unseen") | {"gaps_ns": None, "granularity": "aggregate"}
-    show(library, [at(1, times=(10, 2010)), unseen], {NOBODY: 0}, [Held(0, 1, limits={"tpot": 1})])
+    show(
+        library, [at(1, times=(10, 2010)), unseen], {NOBODY: 0}, [Held(0, 1, limits={"tpot": 2000})]
+    )
     (cell,) = [row for row in library.rows("promised_cells()") if row["statistic"] == "tpot"]
     assert (cell["applies"], cell["valued"], cell["log_sum"]) == (2, 1, pytest.approx(7.6009))
+
+
+def test_of_a_value_at_most_twice_the_limit_counts(library: Library) -> None:
+    """Gaps of 30 ms and of 90 ms beside a limit of 20 ms: 30 and 40 ms in ns, 17.2167 + 17.5044."""
+    rows = [at(1, name=str(gap), times=(10, 10 + gap * MS)) for gap in (30, 90)]
+    show(library, rows, {NOBODY: 0}, [Held(0, 1, limits={"worst_gap": 20 * MS})])
+    (cell,) = [row for row in library.rows("promised_cells()") if row["statistic"] == "worst_gap"]
+    assert (cell["met"], cell["valued"]) == (0, 2)
+    assert cell["log_sum"] == pytest.approx(17.2167 + 17.5044, abs=1e-4)
+
+
+def test_a_missed_worst_gap_has_the_cause_that_was_worked_out(library: Library) -> None:
+    """Of the gaps that have one: not another gap's of the stream, nor that of one that is kept."""
+    gaps = {"slow": (20, 90, 30), "slower": (20, 99, 30), "kept": (20, 30, 40)}
+    rows = [at(1, name=name, times=(*accumulate((10, *each)),)) for name, each in gaps.items()]
+    show(library, rows, {NOBODY: 4}, [Held(4, 1, limits={"worst_gap": 50})])
+    told = [("slow", 2, "preemption"), ("slower", 1, "handoff"), ("kept", 3, "shared_pause")]
+    causes = [
+        {"trace": "t", "request_id": name, "attempt": 0, "choice": 0, "vantage": "client",
+         "gap_index": gap, "cause": cause, "basis": "measured"}
+        for name, gap, cause in told
+    ]  # fmt: skip
+    bind_causes(library.con, pa.Table.from_pylist(causes, WORST_GAP_CAUSES))
+    assert library.rows("promised_causes") == [
+        {"profile": 4, "trace": "t", "request_id": "slow", "worst_gap_ns": 90,
+         "cause": "preemption", "basis": "measured"},
+    ]  # fmt: skip
+    bind_causes(library.con, WORST_GAP_CAUSES.empty_table())
 
 
 def test_a_percentile_at_its_limit_is_not_among_the_worst(library: Library) -> None:

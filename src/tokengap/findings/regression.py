@@ -124,8 +124,8 @@ def _run(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Run
     vantage = rows(con, "SELECT any_value(vantage) AS vantage FROM _last_attempts")[0]["vantage"]
     with _alone(con):
         _bind(con, objectives, vantage)
-        cells = con.sql(f"FROM promised_cells({_block_ns(con)})").to_arrow_table()
-        places = rows(con, "FROM promised_places")
+        cells = con.sql(f"FROM promised_cells({_block_ns(con)}) ORDER BY ALL").to_arrow_table()
+        places = rows(con, "FROM promised_places ORDER BY ALL")
     names = [*(objective.statistic for objective in objectives), GOOD]
     return Run(
         limits_ns={objective.statistic: objective.limit_ns for objective in objectives},
