@@ -136,6 +136,13 @@ class Change:
     value: ValueChange | None = None
     """None for whole requests, and where values are not exact."""
 
+    @property
+    def value_tells(self) -> ValueChange | None:
+        """The change of the values, where these decided the verdict and not the share kept."""
+        if self.verdict not in {BETTER, WORSE} or self.low is None or self.high is None:
+            return None
+        return self.value if self.low <= 0 <= self.high else None
+
 
 @dataclass(frozen=True)
 class Promise:

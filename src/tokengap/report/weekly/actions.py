@@ -161,6 +161,10 @@ def _data(weekly: Weekly) -> Iterator[Action]:
     if weekly.unmatched:
         says = f"Of no service: {counted(weekly.unmatched, 'request')}."
         yield _action("unmatched", "note", "requests of no service", says, "widen a match rule")
+    if weekly.rejects:
+        says = f"Put aside, as they could not be read: {counted(weekly.rejects, 'record')}."
+        advice = "`tokengap audit` of the logs names line and reason"
+        yield _action("rejects", "note", "records put aside", says, advice)
 
 
 def _missing(coverage: Coverage) -> int:

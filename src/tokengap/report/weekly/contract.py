@@ -50,6 +50,8 @@ def contract(weekly: Weekly) -> dict[str, Any]:
             "ended": weekly.ended,
             "store_version": weekly.store_version,
             "unmatched": weekly.unmatched,
+            "undated": weekly.undated,
+            "rejects": weekly.rejects,
             "comparisons": weekly.comparisons,
             "confidence": float(weekly.confidence),
             "services": [_service(each) for each in weekly.services],

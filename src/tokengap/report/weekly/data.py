@@ -59,6 +59,12 @@ def left_out(weekly: Weekly, scope: str) -> Section:
     if weekly.unmatched:
         none = ["-", "of no service", format_count(weekly.unmatched), str(weekly.week)]
         rows.append([*none, "no match rule takes them"])
+    if weekly.rejects:
+        count = format_count(weekly.rejects)
+        rows.append(["-", "records put aside", count, str(weekly.week), "they could not be read"])
+    if weekly.undated:
+        count = format_count(weekly.undated)
+        rows.append(["-", "streams of no week", count, "any", "they are on no wall clock"])
     return Section(
         "left_out",
         "Late and excluded data",

@@ -8,7 +8,7 @@ from typing import Final
 from tokengap.report.markdown import text
 from tokengap.report.weekly.actions import actions
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import counted, exact_share, kept_share, listed, points
+from tokengap.report.weekly.words import counted, exact_share, kept_share, listed, longer, points
 from tokengap.units import format_count
 from tokengap.weekly.model import BETTER, NOT_COMPARABLE, WORSE, Weekly
 
@@ -83,7 +83,10 @@ def _missed(each: Promised) -> str:
 
 
 def _named(each: Promised) -> str:
-    difference = each.promise.change.matched
+    change = each.promise.change
+    if change.value_tells is not None:
+        return f"{each.short} ({longer(change.value_tells)})"
+    difference = change.matched
     return each.short + ("" if difference is None else f" ({points(difference)} points)")
 
 

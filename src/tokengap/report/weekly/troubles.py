@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from tokengap.report.weekly.promised import Promised
-from tokengap.report.weekly.words import counted, fired, moment, span_hours, spent_words
+from tokengap.report.weekly.words import (
+    counted,
+    fired,
+    longer,
+    moment,
+    span_hours,
+    spent_words,
+)
 from tokengap.slo.model import Window
 from tokengap.units import format_count
 from tokengap.weekly.model import WORSE, Change
@@ -72,7 +79,11 @@ def _regression(each: Promised) -> Iterator[Trouble]:
 
 
 def _by(change: Change) -> str:
-    """How much lower a share is than the week before, at equal mix."""
+    """How much lower a share is than the week before, or longer the values, at equal mix."""
+    value = change.value_tells
+    if value is not None and value.low is not None and value.high is not None:
+        least, most = (f"{(each - 1) * 100:+.0f}" for each in (value.low, value.high))
+        return f", {longer(value)} ({least} to {most})"
     if change.matched is None or change.low is None or change.high is None:
         return ""
     by, least, most = (f"{-100 * each:.2f}" for each in (change.matched, change.high, change.low))

@@ -19,6 +19,7 @@ from tokengap.weekly.model import (
     Change,
     Kept,
     Promise,
+    ValueChange,
 )
 
 VERDICTS: Final = {
@@ -139,10 +140,17 @@ def span_hours(hours: int) -> str:
 
 
 def change_words(change: Change) -> str:
-    """The verdict, and by how many points at equal mix where it tells better from worse."""
+    """The verdict, and what it rests on: points of the kept share at equal mix, or the values."""
     said = VERDICTS[change.verdict]
+    if change.value_tells is not None:
+        return f"{said}, {longer(change.value_tells)}"
     tells = change.verdict in (BETTER, WORSE)
     return f"{said}, {points(change.matched)}" if tells else said
+
+
+def longer(value: ValueChange) -> str:
+    """By how much values are longer at equal mix, or shorter: values +12 %."""
+    return "values" if value.matched is None else f"values {(value.matched - 1) * 100:+.0f} %"
 
 
 def moment(instant: datetime | None) -> str:
