@@ -74,3 +74,13 @@ def test_unknown_name_suggests_the_nearest() -> None:
         catalogue["hiden_stalls"]
     with pytest.raises(QueryError, match="sql --list"):
         catalogue["xyzzy"]
+
+
+def test_a_library_without_a_folder_keeps_what_others_need() -> None:
+    whole = read_catalogue()
+    less = whole.without("weekly", "latency")
+    assert "promised_hours" in whole.queries
+    assert "promised_hours" not in less.queries
+    assert "response_lengths" not in less.queries
+    assert "request_latency" in less.queries  # verdicts need it
+    assert [*less.queries] == [name for name in whole.queries if name in less.queries]

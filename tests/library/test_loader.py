@@ -9,8 +9,8 @@ import duckdb
 import pytest
 
 from tokengap.errors import QueryError
-from tokengap.library import SHARED, Query, check, load, read_catalogue, refresh
-from tokengap.store.connect import Declared, connect
+from tokengap.library import SHARED, Query, check, ensure, load, read_catalogue, refresh
+from tokengap.store.connect import NOTHING_DECLARED, Declared, connect
 
 CATALOGUE: Final = read_catalogue().storing(SHARED)
 """As an audit has it: what is read often is not planned again for whatever reads it."""
@@ -124,3 +124,15 @@ def test_stored_view_answers_without_its_source(con: duckdb.DuckDBPyConnection) 
     refresh(con, storing, "streams")
     con.execute("DROP VIEW stored_streams")
     assert con.execute("SELECT count(*) FROM streams").fetchall() == [(0,)]
+
+
+def test_what_a_connection_lacks_is_added() -> None:
+    con = connect(NOTHING_DECLARED)
+    catalogue = read_catalogue()
+    load(con, catalogue.without("weekly"))
+    with pytest.raises(duckdb.Error, match="promised_hours"):
+        con.execute("FROM promised_hours")
+    for _ in range(2):
+        ensure(con, catalogue, "promised_hours")
+        assert con.execute("FROM promised_hours").fetchall() == []
+    con.close()

@@ -61,7 +61,8 @@ def audit(
     statistics = {objective.statistic for objective in asked}
     _require_limits(fail_on, statistics)
     stored.check(statistics, fail_on)
-    with opened(paths, read_catalogue(query_dirs).storing(SHARED), remark, **options) as inputs:
+    library = read_catalogue(query_dirs).without("baseline", "weekly").storing(SHARED)
+    with opened(paths, library, remark, **options) as inputs:
         found = stored.compared(inputs.con, judge(inputs.con, asked))
         write_outputs(outputs, inputs.con, found)
         stored.save(inputs.con, found, fail_on)

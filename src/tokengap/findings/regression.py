@@ -18,6 +18,7 @@ import pyarrow as pa
 from tokengap.errors import UsageError
 from tokengap.findings.audit import Row, rows
 from tokengap.findings.cells import cells_from
+from tokengap.library import ensure, read_catalogue
 from tokengap.slo import Objective
 from tokengap.slo.model import GOOD, MATCHED
 from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS, Promised, bind_promises
@@ -120,7 +121,8 @@ def _asked(name: str, run: Run, before: Sequence[Run]) -> str | None:
 
 
 def _run(con: duckdb.DuckDBPyConnection, objectives: Sequence[Objective]) -> Run:
-    """The run that the connection is bound to; its library must be loaded."""
+    """The run that the connection is bound to; the library of an audit must be loaded."""
+    ensure(con, read_catalogue(), "promised_cells", "promised_places")
     vantage = rows(con, "SELECT any_value(vantage) AS vantage FROM _last_attempts")[0]["vantage"]
     with _alone(con):
         _bind(con, objectives, vantage)

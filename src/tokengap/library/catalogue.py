@@ -49,6 +49,15 @@ class Catalogue:
         """The library of these relations and what they need."""
         return replace(self, queries={query.name: query for query in self.closure(*names)})
 
+    def without(self, *folders: str) -> "Catalogue":
+        """The library without what these of its folders define, unless others need it."""
+        kept = (
+            name
+            for name, query in self.queries.items()
+            if name in self.mounted or query.path.parent.name not in folders
+        )
+        return self.only(*kept)
+
     def closure(self, *names: str) -> list[Query]:
         """The relations and everything they need, in dependency order."""
         needed, wanted = set(), [name for name in names if name not in ROOTS]

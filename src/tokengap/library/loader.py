@@ -1,5 +1,7 @@
 """Loading the library into DuckDB, and holding every file to its header."""
 
+from typing import Final
+
 import duckdb
 
 from tokengap.errors import QueryError
@@ -19,6 +21,20 @@ def load(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None 
     for query in queries:
         if query.name in catalogue.mounted:
             check(con, catalogue, query)
+
+
+def ensure(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, *names: str) -> None:
+    """Create what these relations need and the connection has not loaded."""
+    there = {row[0] for row in con.execute(_THERE).fetchall()}
+    for query in catalogue.closure(*names):
+        if query.name not in there:
+            _create(con, query)
+
+
+_THERE: Final = """
+SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()
+UNION ALL SELECT function_name FROM duckdb_functions() WHERE NOT internal
+"""
 
 
 def refresh(con: duckdb.DuckDBPyConnection, catalogue: Catalogue, only: str | None = None) -> None:
