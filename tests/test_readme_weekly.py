@@ -103,7 +103,7 @@ def test_the_ci_job_reports_and_tests(here: Path, monkeypatch: pytest.MonkeyPatc
     assert job["env"]["STORE"].startswith("s3://")
     env = {"STORE": str(here / "store"), "GITHUB_STEP_SUMMARY": str(summary)}
     installed, reported = (calls(step["run"], env) for step in job["steps"] if "run" in step)
-    assert installed == [["pip", "install", "tokengap"]]
+    assert installed == [["pip", "install", "tokengap[s3]"]]
     (ran,) = run(reported)
     assert (ran.code, ran.out.startswith("2026-W48: ")) == (1, True)
     assert summary.read_text("utf-8")
