@@ -33,6 +33,9 @@ from tokengap.store.tables import open_store
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import BETTER, CANNOT_TELL, NOT_COMPARABLE, WORSE, Kept, Weekly
 
+pytestmark = pytest.mark.xdist_group("weekly")
+"""One process makes what all of them look at."""
+
 CHANGED = WEEKS[2]
 """Its Thursday brings a tighter limit."""
 COUNTED = (CHANGED, MIX, SLOWDOWN, HOLE, EXCLUSION, LATE, BOUNDARY, WEEKS[-1])

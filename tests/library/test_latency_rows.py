@@ -170,6 +170,7 @@ def test_without_being_kept_they_go_with_their_day(kept: Kept) -> None:
 STREAM, GATEWAY = Declared(vantage="client"), Declared(handoff="gateway")
 
 
+@ON_DISK
 def test_rows_of_several_declarations_stand_beside_each_other(kept: Kept) -> None:
     assert [row.made for row in make(kept, STREAM, GATEWAY)] == [True] * 4
     assert [len(files) for files in kept_days(kept.store).values()] == [2, 2]
@@ -182,6 +183,7 @@ def test_rows_of_several_declarations_stand_beside_each_other(kept: Kept) -> Non
     assert not any(row.made for row in make(kept, window))
 
 
+@ON_DISK
 def test_rows_that_nobody_asks_for_go_when_their_day_changes(kept: Kept) -> None:
     make(kept, STREAM, GATEWAY)
     assert not any(row.made for row in make(kept, STREAM))
@@ -192,6 +194,7 @@ def test_rows_that_nobody_asks_for_go_when_their_day_changes(kept: Kept) -> None
     assert [len(files) for files in kept_days(kept.store).values()] == [1, 1]
 
 
+@ON_DISK
 def test_rows_that_two_made_at_once_are_there_once(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +211,7 @@ def test_rows_that_two_made_at_once_are_there_once(
     assert [len(files) for files in kept_days(kept.store).values()] == [1, 1]
 
 
+@ON_DISK
 def test_what_there_is_of_a_day_can_be_looked_up(kept: Kept) -> None:
     make(kept, STREAM)
     kept.write("far", "x1", start_ns=NOON_NS + 9 * DAY_NS)
@@ -225,6 +229,7 @@ def test_what_there_is_of_a_day_can_be_looked_up(kept: Kept) -> None:
     ]  # fmt: skip
 
 
+@ON_DISK
 def test_a_pruned_day_has_what_it_has(kept: Kept) -> None:
     make(kept, STREAM)
     prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
@@ -239,6 +244,7 @@ def test_a_pruned_day_has_what_it_has(kept: Kept) -> None:
     assert (first.uri, first.pruned, first.is_lacking) == (None, True, False)
 
 
+@ON_DISK
 def test_what_comes_after_a_pruning_is_worked_into_what_was_kept(kept: Kept) -> None:
     make(kept, STREAM, GATEWAY)
     prune(kept.store, "2025-11-30", kept.scratch, keep_latency=True)
@@ -259,6 +265,7 @@ def test_what_comes_after_a_pruning_is_worked_into_what_was_kept(kept: Kept) -> 
     assert verify(kept.store, grace_ns=0) == []
 
 
+@ON_DISK
 def test_rows_of_a_day_that_nothing_is_left_of_go(kept: Kept) -> None:
     make(kept)
     kept.write("first", "f1", "f2", start_ns=NOON_NS + DAY_NS)
@@ -271,6 +278,7 @@ def test_rows_of_a_day_that_nothing_is_left_of_go(kept: Kept) -> None:
     assert list(kept_days(kept.store)) == ["2025-11-30"]
 
 
+@ON_DISK
 def test_an_older_version_is_worked_out_beside_the_store(kept: Kept) -> None:
     make(kept)
     version = kept.store.version
@@ -302,6 +310,7 @@ def test_answers_to_one_attempt_are_counted(tmp_path: Path) -> None:
     assert sorted(kept.rows()) == [("r1", 0, 2), ("r1", 1, 2), ("r2", 0, 1)]
 
 
+@ON_DISK
 def test_rows_from_before_a_column_lack_it(kept: Kept) -> None:
     first, second = make(kept)
     older = kept.scratch / "older.parquet"
@@ -350,6 +359,7 @@ def test_real_logs_are_judged_alike_from_rows_and_from_streams(tmp_path: Path) -
     assert found.select(expected.columns).equals(expected)
 
 
+@ON_DISK
 def test_a_full_disk_is_said_and_leaves_no_rows(kept: Kept) -> None:
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, unlimited[1]))

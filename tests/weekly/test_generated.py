@@ -15,6 +15,9 @@ from tokengap.slo.services import read_services
 from tokengap.store.connect import Declared
 from tokengap.weekly.calendar import Week
 
+pytestmark = pytest.mark.xdist_group("generated")
+"""One process makes what all of them look at."""
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:

@@ -21,6 +21,9 @@ from tokengap.replay.workload import Floats, Ints
 from tokengap.report.replay.fitted import Fitted, fitted
 from tokengap.report.replay.logged import arrivals
 
+pytestmark = pytest.mark.xdist_group("reality")
+"""One process makes what all of them look at."""
+
 RUNS: Final = Path(__file__).parents[3] / "sample_traces" / "vllm-bench" / "calibrated"
 ENGINE: Final = Pools.colocated(1, scheduler=Chunked(8192))
 PERCENTILES: Final = (50, 90, 99)
