@@ -84,7 +84,9 @@ def test_every_point_is_what_the_budget_says_of_it(
                 if promise.value_ns is None:
                     assert np.isnan(values[row, column])
                 else:
-                    assert values[row, column] == pytest.approx(float(promise.value_ns), rel=1e-12)
+                    # What an overlap leaves of a long transfer is as exact as the transfer is.
+                    within = 1e-12 * float(max(at.handoff.transfer_ns, promise.value_ns))
+                    assert abs(values[row, column] - float(promise.value_ns)) <= within
             assert swept.met[row, column] == passes(at, promised)
 
 
