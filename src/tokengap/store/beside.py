@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from tokengap.errors import StoreError
 from tokengap.store.delta import COMMIT_TRIES, Change, DeltaFiles, NewFile
+from tokengap.store.parts import as_store_error
 from tokengap.store.places import file_system, of_each, reaching
 
 _FOOTER_KEY: Final = b"tokengap.loads"
@@ -114,15 +115,7 @@ class Beside(DeltaFiles):
         counts = [(span.load_id, span.rows) for span in spans]
         file = self._put(_MERGED, map(self._read, before), scratch, counts)
 
-        def plan(live: list[str]) -> Change:
-            if not set(before) <= set(live):
-                return Change()
-            return Change((file,), tuple(before), {"tokengap": ["files merged"]}, same_rows=True)
-
-        try:
-            return set(before) <= set(self.commit(plan))
-        finally:
-            self.drop_unused([file])
+        return self.swap(before, file)
 
     def _put(
         self,
@@ -133,21 +126,17 @@ class Beside(DeltaFiles):
     ) -> NewFile:
         path = scratch / f"{name}-{uuid4().hex[:12]}.parquet"
         try:
-            with pq.ParquetWriter(path, self._schema, compression="zstd") as writer:
+            with (
+                as_store_error(path),
+                pq.ParquetWriter(path, self._schema, compression="zstd") as writer,
+            ):
                 if counts:
                     writer.add_key_value_metadata({_FOOTER_KEY: msgspec.json.encode(counts)})
                 for group in _groups_of(tables):
                     writer.write_table(group)
-        except OSError as error:
-            path.unlink(missing_ok=True)
-            raise StoreError(
-                f"{path}: cannot be written ({error}); make room or name another folder"
-            ) from error
-        rows = pq.read_metadata(path).num_rows
-        try:
-            return self.put(path, rows)
+            return self.put(path, pq.read_metadata(path).num_rows)
         finally:
-            path.unlink()
+            path.unlink(missing_ok=True)
 
     def _spans(self, uri: str, rows: int = 0) -> list[_Span]:
         """Whose rows the file has. rows: how many there are of a load's own file."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from tokengap.errors import StoreError
 from tokengap.store.copies import copied
-from tokengap.store.delta import COMMIT_TRIES, Change
+from tokengap.store.delta import COMMIT_TRIES
 from tokengap.store.records import Part, uris
 from tokengap.store.tables import Store
 
@@ -100,13 +100,4 @@ def _merge(store: Store, parts: Sequence[Part], scratch: Path) -> bool:
     file = store.put(new)
     Path(new[0].uri).unlink()
 
-    def plan(live: list[str]) -> Change:
-        if not set(before) <= set(live):
-            return Change()
-        return Change((file,), tuple(before), {"tokengap": ["files merged"]}, same_rows=True)
-
-    try:
-        live = store.streams.commit(plan)
-    finally:
-        store.streams.drop_unused([file])
-    return set(before) <= set(live)
+    return store.streams.swap(before, file)

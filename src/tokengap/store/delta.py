@@ -8,7 +8,7 @@ is in no commit is invisible, and any Delta vacuum removes it in time.
 import hashlib
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,6 +176,22 @@ class DeltaFiles:
                 continue
             return live
         raise StoreError(f"{self.uri}: other writers keep changing it; try again")
+
+    def swap(self, before: Collection[str], file: NewFile) -> bool:
+        """Put one file with the same rows in place of these; False if one of them was gone.
+
+        Another writer may have replaced it: the new file is removed then.
+        """
+
+        def plan(live: list[str]) -> Change:
+            if not set(before) <= set(live):
+                return Change()
+            return Change((file,), tuple(before), {"tokengap": ["files merged"]}, same_rows=True)
+
+        try:
+            return set(before) <= set(self.commit(plan))
+        finally:
+            self.drop_unused([file])
 
     def drop_unused(self, files: Iterable[NewFile]) -> None:
         """Remove those of `files` that no commit made live."""

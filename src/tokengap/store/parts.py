@@ -75,7 +75,7 @@ class PartFile:
         self._path = path.absolute()
         self._partial = path.with_name(f"{path.name}.partial")
         self._batches: list[pa.RecordBatch] = []
-        with _as_store_error(path):
+        with as_store_error(path):
             self._writer = pq.ParquetWriter(self._partial, STREAMS, **_encoding())
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -97,7 +97,7 @@ class PartFile:
         """End the row group."""
         if self._batches:
             group = pa.Table.from_batches(self._batches, STREAMS)
-            with _as_store_error(self._path):
+            with as_store_error(self._path):
                 self._writer.write_table(group, row_group_size=group.num_rows)
         self._batches, self.held = [], 0
 
@@ -105,7 +105,7 @@ class PartFile:
         """Put the file under its name; after a StoreError nothing is there."""
         try:
             self.flush()
-            with _as_store_error(self._path):
+            with as_store_error(self._path):
                 self._writer.add_key_value_metadata({FOOTER_KEY: footer(parts)})
                 self._writer.close()
                 verify(self._partial)
@@ -168,7 +168,8 @@ def _weights(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
 
 
 @contextmanager
-def _as_store_error(path: Path) -> Iterator[None]:
+def as_store_error(path: Path) -> Iterator[None]:
+    """What goes wrong while the file is written, as a StoreError that says what to do."""
     try:
         yield
     except OSError as error:
