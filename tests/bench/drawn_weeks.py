@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from tokengap.weekly.calendar import HOUR_NS, HOURS
+from tokengap.utc import HOUR_NS
+from tokengap.weekly.calendar import HOURS
 from tokengap.weekly.cells import Cells, Counts, Flags, Numbers
 
 MS: Final = 10**6

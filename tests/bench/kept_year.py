@@ -23,7 +23,8 @@ from tokengap.store.parts import PartFile
 from tokengap.store.records import Part, Provenance
 from tokengap.store.sql import literal
 from tokengap.store.tables import Store
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns
+from tokengap.utc import HOUR_NS, day_start_ns
+from tokengap.weekly.calendar import Week
 
 TENANTS: Final = 300
 WORKERS: Final = 16

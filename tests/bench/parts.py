@@ -26,11 +26,12 @@ from tokengap.library import read_catalogue
 from tokengap.library.catalogue import Catalogue
 from tokengap.library.loader import load
 from tokengap.store.connect import Declared, Tables, bind, connect
-from tokengap.store.days import DAY_NS, PartSet
+from tokengap.store.days import PartSet
 from tokengap.store.delta import Change
 from tokengap.store.parts import FOOTER_KEY
 from tokengap.store.records import Part, footer, uris
 from tokengap.store.tables import Store, open_store
+from tokengap.utc import DAY_NS
 
 DAYS: Final = 50
 LATER: Final = ("kv_bytes", "marks")

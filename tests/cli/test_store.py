@@ -10,9 +10,9 @@ from tests.store.kept import Kept
 from tokengap.store import parts
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
-from tokengap.store.days import DAY_NS
 from tokengap.store.latency import kept_days
 from tokengap.store.tables import Store
+from tokengap.utc import DAY_NS
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 

@@ -24,7 +24,6 @@ from tokengap.library.latency_rows import (
 from tokengap.slo.model import Service
 from tokengap.store.compact import compact
 from tokengap.store.connect import NOTHING_DECLARED, Declared, Window
-from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.ingest import ingest
 from tokengap.store.latency import kept_days
@@ -32,6 +31,7 @@ from tokengap.store.prune import prune
 from tokengap.store.tables import Store
 from tokengap.store.unnamed import vacuum
 from tokengap.store.verify import verify
+from tokengap.utc import DAY_NS
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 CATALOGUE = read_catalogue()

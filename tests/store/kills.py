@@ -14,11 +14,11 @@ from tests.store.bucket import environment
 from tests.store.fakes import NOON_NS, line, log
 from tests.store.kept import Kept, rows_of
 from tokengap.store.compact import compact
-from tokengap.store.days import DAY_NS
 from tokengap.store.places import is_remote
 from tokengap.store.records import uris
 from tokengap.store.unnamed import vacuum
 from tokengap.store.verify import verify
+from tokengap.utc import DAY_NS
 
 CHILDREN: Final = get_context("forkserver")
 """Processes of their own, from one that has imported what they need."""

@@ -12,9 +12,9 @@ from tests.store.kept import ON_DISK, Kept, files_below, lose_answer, rows_of
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.store import copies
 from tokengap.store.compact import Merged, compact
-from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.verify import verify
+from tokengap.utc import DAY_NS
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from tests.store.fakes import NOON_NS, line, log
 from tests.store.kept import HOUR_NS, Kept
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
-from tokengap.store.days import DAY_NS
+from tokengap.utc import DAY_NS
 
 
 def test_days_and_their_sum(tmp_path: Path) -> None:

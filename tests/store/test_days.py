@@ -7,8 +7,9 @@ import pytest
 from tests.store.fakes import NOON_NS, PROVENANCE, batch
 from tokengap.errors import StoreError
 from tokengap.store import days as module
-from tokengap.store.days import DAY_NS, PartSet, days
+from tokengap.store.days import PartSet, days
 from tokengap.store.parts import PartWriter, read_parts
+from tokengap.utc import DAY_NS
 
 MIDNIGHT_NS = NOON_NS + DAY_NS // 2
 

@@ -6,8 +6,8 @@ from tests.store.fakes import NOON_NS, FakeAdapter, line, log
 from tests.store.kept import HOUR_NS, Kept
 from tokengap.store import parts
 from tokengap.store.contents import contents
-from tokengap.store.days import DAY_NS
 from tokengap.store.late import LATE_AFTER_NS
+from tokengap.utc import DAY_NS
 
 MIDNIGHT_NS = NOON_NS + 12 * HOUR_NS
 """End of 29 November 2025."""

@@ -10,11 +10,11 @@ from tokengap.errors import StoreError
 from tokengap.store import parts
 from tokengap.store.compact import compact
 from tokengap.store.contents import contents
-from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.prune import Pruned, prune
 from tokengap.store.unnamed import vacuum
 from tokengap.store.verify import verify
+from tokengap.utc import DAY_NS
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from tokengap.adapters.source import open_source
 from tokengap.errors import KeyCollisionError, StoreError
 from tokengap.schema import CLOCKS, REJECTS, STREAMS
 from tokengap.store import tables
-from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, DeltaFiles
 from tokengap.store.discover import Recognised, stamp_of
 from tokengap.store.load import SourceSet, load_set
 from tokengap.store.records import Loaded
 from tokengap.store.standing import Standing
 from tokengap.store.tables import Store, is_store, open_store, prepare_store
+from tokengap.utc import DAY_NS
 
 
 def loaded(path: str, scratch: Path, *, trace: str | None = None, version: int = 1) -> Loaded:

@@ -21,7 +21,8 @@ from typing import Final
 
 import numpy as np
 
-from tokengap.weekly.calendar import HOUR_NS, HOURS, Week, parse_week
+from tokengap.utc import HOUR_NS
+from tokengap.weekly.calendar import HOURS, Week, parse_week
 
 MS: Final = 10**6
 SEED: Final = 20261130

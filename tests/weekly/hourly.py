@@ -6,7 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns
+from tokengap.utc import HOUR_NS, day_start_ns
+from tokengap.weekly.calendar import Week
 from tokengap.weekly.cells import Counts
 from tokengap.weekly.series import Series
 

@@ -1,18 +1,11 @@
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tokengap.errors import UsageError
-from tokengap.weekly.calendar import (
-    HOUR_NS,
-    Week,
-    day_start_ns,
-    hour_of,
-    hour_start,
-    parse_week,
-)
+from tokengap.weekly.calendar import Week, parse_week
 
 W48 = Week(date(2026, 11, 23))
 DAYS = st.dates(date(1971, 1, 10), date(2200, 1, 1))
@@ -75,19 +68,3 @@ def test_what_is_no_week_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_week(text)
     assert said in str(error.value)
-
-
-def test_time_counts_from_1970_in_utc() -> None:
-    """20,780 days from 1970-01-01 to 2026-11-23: 56 years and 14 leap days to 2026, 326 more."""
-    days = 56 * 365 + 14 + 326
-    assert day_start_ns(W48.first) == W48.start_ns == days * 86_400 * 10**9
-    assert hour_start(days * 24 + 5) == datetime(2026, 11, 23, 5, tzinfo=UTC)
-    assert hour_of(datetime(2026, 11, 23, 5, 59, 59, 999_999, UTC)) == days * 24 + 5
-
-
-@given(st.datetimes(datetime(1971, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 (Hypothesis adds the zone)
-def test_an_instant_lies_in_its_hour(instant: datetime) -> None:
-    start = hour_start(hour_of(instant))
-    assert start <= instant < start + timedelta(hours=1)
-    hours = (instant.hour + day_start_ns(instant.date()) // HOUR_NS, hour_of(instant))
-    assert hours[0] == hours[1]

@@ -10,7 +10,8 @@ from itertools import chain
 from tests.weekly.generated import Request
 from tests.weekly.plain import Verdicts, judge
 from tokengap.slo.model import Goal, SloFile
-from tokengap.weekly.calendar import DAYS, HOURS, Week, hour_start
+from tokengap.utc import hour_start
+from tokengap.weekly.calendar import DAYS, HOURS, Week
 
 
 @dataclass(frozen=True)

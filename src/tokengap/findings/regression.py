@@ -22,6 +22,7 @@ from tokengap.library import ensure, read_catalogue
 from tokengap.slo import Objective
 from tokengap.slo.model import GOOD, MATCHED
 from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS, Promised, bind_promises
+from tokengap.utc import DAY_NS, HOUR_NS
 from tokengap.weekly.against import Against
 from tokengap.weekly.cells import Cells
 from tokengap.weekly.comparable import why_not
@@ -32,7 +33,6 @@ from tokengap.weekly.runs import against_runs
 SCHEMA: Final = "tokengap.baseline-runs/1"
 BLOCKS: Final = 48
 """Of a run's time, each of an hour at most."""
-_HOUR_NS: Final = 3600 * 10**9
 _KEPT: Final = """
 CREATE OR REPLACE TEMP TABLE run_latency AS
 SELECT * REPLACE (began_ns - min(began_ns) OVER (PARTITION BY trace, clock) AS began_ns)
@@ -161,9 +161,7 @@ def _bind(
         row | {"profile": 0}
         for row in rows(con, f"SELECT DISTINCT {', '.join(MATCHED)} FROM _kept_latency")
     ]
-    days = rows(
-        con, "SELECT DISTINCT (began_ns // 86_400_000_000_000)::INTEGER AS day FROM run_latency"
-    )
+    days = rows(con, f"SELECT DISTINCT (began_ns // {DAY_NS})::INTEGER AS day FROM run_latency")
     limits = {f"{o.statistic}_limit_ns": o.limit_ns for o in objectives}
     held: list[Row] = [
         {"profile": 0, "day": day, "vantage": vantage} | limits
@@ -180,7 +178,7 @@ def _bind(
 
 def _block_ns(con: duckdb.DuckDBPyConnection) -> int:
     span_ns = rows(con, "SELECT max(began_ns) AS span FROM run_latency")[0]["span"] or 0
-    return max(min(span_ns // BLOCKS, _HOUR_NS), 1)
+    return max(min(span_ns // BLOCKS, HOUR_NS), 1)
 
 
 def _columns(cells: Cells) -> dict[str, list[float]]:

@@ -23,7 +23,6 @@ from tokengap.library.inputs import bound
 from tokengap.library.loader import refresh
 from tokengap.slo.model import Service
 from tokengap.store.connect import NOTHING_DECLARED, Declared, Tables, bind
-from tokengap.store.days import DAY_NS
 from tokengap.store.delta import Change, NewFile
 from tokengap.store.keys import superseding
 from tokengap.store.latency import around, by_day, digest, is_pruned, kept_days, loads_digest
@@ -31,6 +30,7 @@ from tokengap.store.places import open_to
 from tokengap.store.records import UNDATED, uris
 from tokengap.store.sql import literal, parquet_scan
 from tokengap.store.tables import Store
+from tokengap.utc import DAY_NS, day_start_ns
 
 RELATION: Final = "_kept_latency"
 
@@ -252,5 +252,5 @@ def _on(day: str) -> str:
     dated = "clock_kind = 'wall' AND began_ns IS NOT NULL"
     if day == UNDATED:
         return f"({dated}) IS NOT true"
-    start_ns = (date.fromisoformat(day) - date(1970, 1, 1)).days * DAY_NS
+    start_ns = day_start_ns(date.fromisoformat(day))
     return f"{dated} AND began_ns >= {start_ns} AND began_ns < {start_ns + DAY_NS}"

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from tokengap.store.parts import ROW_GROUP_GAPS, PartWriter, origin_ns
 from tokengap.store.records import UNDATED, Part, Provenance
-
-DAY_NS: Final = 86_400 * 10**9
+from tokengap.utc import DAY_NS
 
 _NO_DAY: Final = -(10**6)  # before every day an int64 of nanoseconds can name
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
-from tokengap.store.days import DAY_NS
 from tokengap.store.records import UNDATED, Loaded, Part
 from tokengap.store.standing import Standing, same_way
+from tokengap.utc import DAY_NS, HOUR_NS, day_start_ns
 
-LATE_AFTER_NS: Final = 36 * 3600 * 10**9
+LATE_AFTER_NS: Final = 36 * HOUR_NS
 """After the end of the day: a job that loads a day's logs has the day after to do it."""
 
 
@@ -17,7 +17,7 @@ def is_late(part: Part) -> bool:
     """The part was loaded so long after its day; False where either is not known."""
     if part.loaded_ns is None or part.day in {None, UNDATED}:
         return False
-    end_ns = ((date.fromisoformat(str(part.day)) - date(1970, 1, 1)).days + 1) * DAY_NS
+    end_ns = day_start_ns(date.fromisoformat(str(part.day))) + DAY_NS
     return part.loaded_ns > end_ns + LATE_AFTER_NS
 
 

@@ -17,9 +17,9 @@ from tokengap.errors import StoreError
 from tokengap.store.delta import DeltaFiles
 from tokengap.store.places import reaching, reason
 from tokengap.store.tables import Store
+from tokengap.utc import DAY_NS, HOUR_NS
 
-HOUR_NS: Final = 3600 * 10**9
-GRACE_NS: Final = 7 * 24 * HOUR_NS
+GRACE_NS: Final = 7 * DAY_NS
 
 
 @dataclass(frozen=True)

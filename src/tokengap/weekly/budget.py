@@ -14,7 +14,8 @@ import numpy as np
 
 from tokengap.intervals import normal_quantile
 from tokengap.slo.model import ROLLING, Goal, Window
-from tokengap.weekly.calendar import HOUR_NS, HOURS, Week, day_start_ns, hour_start
+from tokengap.utc import hour_start
+from tokengap.weekly.calendar import HOURS, Week
 from tokengap.weekly.cells import Counts, Numbers
 from tokengap.weekly.model import Budget, Burn, Kept
 from tokengap.weekly.series import Series
@@ -71,7 +72,7 @@ def burns(series: Series, week: Week) -> list[Burn]:
 
 
 def _burn(series: Series, week: Week, hours: int, threshold: float) -> Burn:
-    start = day_start_ns(week.first) // HOUR_NS - series.first
+    start = week.first_hour - series.first
     ends = np.arange(start + 1, start + HOURS + 1)
     bad, allowed, applies = (
         _trailing(values, ends, hours)

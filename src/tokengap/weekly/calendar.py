@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from tokengap.errors import UsageError
+from tokengap.utc import DAY_H, day_start_ns, hour_number
 
 DAYS: Final = 7
-HOURS: Final = DAYS * 24
-HOUR_NS: Final = 3600 * 10**9
+HOURS: Final = DAYS * DAY_H
 _NAME: Final = re.compile(r"([0-9]{4})-?W([0-9]{2})")
 
 
@@ -49,6 +49,11 @@ class Week:
         """Its first instant, on a wall clock."""
         return day_start_ns(self.first)
 
+    @property
+    def first_hour(self) -> int:
+        """Number of its first hour, since 1970."""
+        return hour_number(self.first)
+
     def back(self, weeks: int) -> "Week":
         """The week so many weeks before."""
         return Week(self.first - timedelta(DAYS * weeks))
@@ -79,18 +84,3 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def day_start_ns(day: date) -> int:
-    """The first instant of the day in UTC, in ns since 1970."""
-    return (day - date(1970, 1, 1)).days * 24 * HOUR_NS
-
-
-def hour_of(instant: datetime) -> int:
-    """Hours since 1970, rounded down."""
-    return int(instant.timestamp()) // 3600
-
-
-def hour_start(hour: int) -> datetime:
-    """When that hour since 1970 begins."""
-    return datetime.fromtimestamp(hour * 3600, UTC)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from tokengap.slo.model import SloFile
+from tokengap.utc import DAY_H
 from tokengap.weekly.calendar import DAYS, Week
-
-_DAY_H = 24
 
 Work = Mapping[tuple[str, str | None], int]
 """Tokens that each service had each deployment read and write, in one week."""
@@ -39,7 +38,7 @@ def resources(file: SloFile, service: str, work: Work, week: Week) -> Resources:
     one_currency = len(currencies) == 1
     return Resources(
         gpus=_sum((d.gpus, share) for d, share in parts),
-        cost=_sum((d.cost_per_h, share * DAYS * _DAY_H) for d, share in parts)
+        cost=_sum((d.cost_per_h, share * DAYS * DAY_H) for d, share in parts)
         if one_currency
         else None,
         currency=currencies.pop() if one_currency else None,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from tokengap.intervals import normal_quantile, wilson
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns
+from tokengap.utc import hour_number
+from tokengap.weekly.calendar import Week
 from tokengap.weekly.cells import Counts, Numbers
 from tokengap.weekly.model import Kept
 
@@ -37,7 +38,7 @@ class Series:
 
     def span(self, first: date, after: date) -> slice:
         """The hours from one day until before another one, as far as the series goes."""
-        start, end = (day_start_ns(day) // HOUR_NS - self.first for day in (first, after))
+        start, end = (hour_number(day) - self.first for day in (first, after))
         return slice(max(start, 0), max(end, 0))
 
     def kept(self, first: date, after: date) -> Kept:

@@ -1,7 +1,7 @@
 """The weekly report's numbers: every service of an SLO file, from the rows that a store keeps."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from tokengap.errors import InputError
@@ -18,7 +18,8 @@ from tokengap.slo.model import SloFile
 from tokengap.store.connect import Declared
 from tokengap.store.records import UNDATED, Part
 from tokengap.store.tables import Store
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns, hour_start
+from tokengap.utc import HOUR_NS, day_of, hour_number, hour_start
+from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import Weekly
 
 __all__ = ["weekly"]
@@ -33,7 +34,7 @@ def weekly(store: Store, file: SloFile, week: Week, catalogue: Catalogue, scratc
     parts = store.live_parts()
     if not any(part.day not in {None, UNDATED} for part in parts):
         raise InputError(f"{store.root}: no stream on a wall clock, so none belongs to a week")
-    if (until := _until(parts)) <= hour_start(week.start_ns // HOUR_NS):
+    if (until := _until(parts)) <= hour_start(week.first_hour):
         raise InputError(
             f"{week}: has not begun; the store's data ends before {until:%Y-%m-%d %H:%M}"
         )
@@ -86,7 +87,7 @@ def _put_together(
     return Weekly(
         week=week,
         store_version=store.version or 0,
-        ended=until >= hour_start(day_start_ns(week.after) // HOUR_NS),
+        ended=until >= hour_start(hour_number(week.after)),
         services=[
             service_week(
                 subject,
@@ -128,7 +129,7 @@ def _work(
     for name, gathered in found.items():
         own = {p.number for p in gathered.profiles if p.service.name == name}
         for row in gathered.work:
-            of_week = work.get(Week.of(date(1970, 1, 1) + timedelta(row["day"])))
+            of_week = work.get(Week.of(day_of(row["day"])))
             if row["profile"] in own and of_week is not None:
                 key = (name, row["deployment"])
                 of_week[key] = of_week.get(key, 0) + row["work_tokens"]

@@ -9,7 +9,8 @@ import numpy as np
 from tokengap.findings.cells import cells_from
 from tokengap.findings.weekly.gathered import Gathered, in_force_at_end
 from tokengap.slo.model import Goal, Service
-from tokengap.weekly.calendar import DAYS, HOUR_NS, HOURS, Week, day_start_ns
+from tokengap.utc import day_number
+from tokengap.weekly.calendar import DAYS, HOURS, Week
 from tokengap.weekly.cells import Cells
 from tokengap.weekly.comparable import why_not
 from tokengap.weekly.compare import compare, least_change, tests_of
@@ -71,7 +72,7 @@ def _without_before(found: Gathered, service: Service, goal: Goal, week: Week) -
 
 def seen_at(found: Gathered, week: Week) -> set[str]:
     """Vantages at which the week has rows of any service."""
-    first = day_start_ns(week.first) // (24 * HOUR_NS)
+    first = day_number(week.first)
     days = range(first, first + DAYS)
     return {v for row in found.vantages_by_day if row["day"] in days for v in row["vantages"]}
 
@@ -93,5 +94,5 @@ def cells_of(table: Any, profiles: Collection[int], statistic: str, week: Week) 
     ours = np.isin(table["profile"].to_numpy(), list(profiles))
     ours &= table["statistic"].to_numpy() == statistic
     cells = cells_from(table.filter(ours))
-    since = cells.block - week.back(1).start_ns // HOUR_NS
+    since = cells.block - week.back(1).first_hour
     return replace(cells, now=since >= HOURS, block=since % HOURS)

@@ -17,8 +17,9 @@ from tokengap.slo.profiles import Profile
 from tokengap.store.connect import Declared
 from tokengap.store.promised import bind_causes
 from tokengap.store.tables import Store
+from tokengap.utc import DAY_NS
 from tokengap.weekly.budget import LONGEST_BURN_DAYS
-from tokengap.weekly.calendar import HOUR_NS, Week
+from tokengap.weekly.calendar import Week
 
 TREND_WEEKS: Final = 12
 WORST_SHOWN: Final = 10
@@ -126,7 +127,7 @@ FROM (
 """
 """Length beyond which causes are sought; NULL if no worst gap missed its limit."""
 _VANTAGES: Final = f"""
-SELECT (began_ns // {24 * HOUR_NS})::INTEGER AS day, list(DISTINCT vantage) AS vantages
+SELECT (began_ns // {DAY_NS})::INTEGER AS day, list(DISTINCT vantage) AS vantages
 FROM _kept_latency
 GROUP BY day
 ORDER BY day

@@ -10,13 +10,13 @@ import numpy as np
 from tokengap.slo import STATISTICS
 from tokengap.slo.model import GOOD, Goal
 from tokengap.slo.profiles import Profile
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns
+from tokengap.utc import DAY_H, hour_number
+from tokengap.weekly.calendar import Week
 from tokengap.weekly.cells import Counts
 from tokengap.weekly.series import Series
 
 Key = tuple[str, tuple[str | None, ...]]
 """`Goal.key`: what all versions of one objective have in common."""
-_DAY_H: Final = 24
 _COUNTED: Final = ("offered", "not_offered", "good", "completed", "hidden", "possible")
 
 
@@ -41,12 +41,12 @@ class Hours:
     @property
     def days(self) -> list[date]:
         """Every day that the hours are of."""
-        length = self.counts["offered"].shape[1] // _DAY_H
+        length = self.counts["offered"].shape[1] // DAY_H
         return [self.first + timedelta(step) for step in range(length)]
 
     def hour(self, day: date) -> int:
         """Index of the day's first hour."""
-        return (day - self.first).days * _DAY_H
+        return (day - self.first).days * DAY_H
 
     def of_week(self, week: Week) -> slice:
         """The hours of a week."""
@@ -69,7 +69,7 @@ class Hours:
             for day in self.days:
                 goal = profile.goals(day).get(statistic)
                 if goal is not None and goal.key == key:
-                    hours = slice(self.hour(day), self.hour(day) + _DAY_H)
+                    hours = slice(self.hour(day), self.hour(day) + DAY_H)
                     sums[:, hours] += verdicts[:, hours]
                     budget[hours] = float(1 - goal.target)
                     held[day] = goal
@@ -78,7 +78,7 @@ class Hours:
 
     @property
     def _number(self) -> int:
-        return day_start_ns(self.first) // HOUR_NS
+        return hour_number(self.first)
 
     def _verdicts(self, statistic: str, profile: int) -> Counts:
         if statistic != GOOD:
@@ -90,9 +90,9 @@ class Hours:
 
 def hours_of(table: Any, first: date, after: date, profiles: Sequence[Profile]) -> Hours:
     """Rows of `promised_hours` as arrays; those of other profiles are left out."""
-    length = (after - first).days * _DAY_H
+    length = (after - first).days * DAY_H
     places = {profile.number: index for index, profile in enumerate(profiles)}
-    hour = table["hour"].to_numpy() - day_start_ns(first) // HOUR_NS
+    hour = table["hour"].to_numpy() - hour_number(first)
     number = table["profile"].to_numpy()
     ours = np.isin(number, list(places)) & (hour >= 0) & (hour < length)
     at = (np.array([places[each] for each in number[ours]], dtype=np.int64), hour[ours])

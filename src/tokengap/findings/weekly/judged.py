@@ -15,11 +15,10 @@ from tokengap.slo import STATISTICS
 from tokengap.slo.model import MATCHED, Goal, SloFile
 from tokengap.slo.profiles import Profile, profiles_of
 from tokengap.store.promised import SERVICE_LIMITS, SERVICE_MEMBERS, Promised, bind_promises
-from tokengap.weekly.calendar import HOUR_NS, Week, day_start_ns
+from tokengap.utc import DAY_NS, day_number, day_start_ns
+from tokengap.weekly.calendar import Week
 
 OUTERMOST: Final = ("client", "gateway", "engine")
-_DAY_NS: Final = 24 * HOUR_NS
-_EPOCH: Final = date(1970, 1, 1)
 
 Held = Callable[[Profile, date], Mapping[str, Goal]]
 """The goals by which a profile is judged on a day, by statistic."""
@@ -73,7 +72,7 @@ class Judging:
             goals = held(profile, day)
             yield {
                 "profile": profile.number,
-                "day": (day - _EPOCH).days,
+                "day": day_number(day),
                 "vantage": vantage,
                 "excluded_spans": self._excluded(profile, day) or None,
             } | {f"{name}_limit_ns": goals[name].limit_ns for name in STATISTICS if name in goals}
@@ -87,7 +86,7 @@ class Judging:
         return [
             span
             for span in spans
-            if span["start_ns"] < start_ns + _DAY_NS and span["end_ns"] > start_ns
+            if span["start_ns"] < start_ns + DAY_NS and span["end_ns"] > start_ns
         ]
 
 

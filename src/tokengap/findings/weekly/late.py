@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from tokengap.adapters.source import short_digest
 from tokengap.findings.audit import Row
 from tokengap.store.late import is_late
 from tokengap.store.records import Part
+from tokengap.utc import day_of
 from tokengap.weekly.model import Late
 
 
@@ -18,7 +19,7 @@ def late_of(parts: Iterable[Part], sources: Iterable[Row]) -> Sequence[Late]:
     """
     requests = Counter[tuple[str, str]]()
     for row in sources:
-        requests[str(date(1970, 1, 1) + timedelta(row["day"])), row["file"]] += row["requests"]
+        requests[str(day_of(row["day"])), row["file"]] += row["requests"]
     found = []
     for part in parts:
         count = sum(requests[str(part.day), short_digest(f.sha256)] for f in part.provenance.files)

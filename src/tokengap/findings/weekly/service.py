@@ -14,6 +14,7 @@ from tokengap.findings.weekly.hours import Hours, hours_of
 from tokengap.findings.weekly.late import late_of
 from tokengap.slo.model import Goal, Service, SloFile
 from tokengap.store.records import Part
+from tokengap.utc import day_of
 from tokengap.weekly.budget import budget, burns
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.cost import Work, resources
@@ -273,7 +274,7 @@ def _notes(subject: Subject) -> Iterator[str]:
         row["day"] for row in subject.found.vantages_by_day if vantage not in row["vantages"]
     ]
     if vantage is not None and elsewhere:
-        first = date(1970, 1, 1) + timedelta(min(elsewhere))
+        first = day_of(min(elsewhere))
         yield (
             f"{len(elsewhere)} days from {first} have no row of the {vantage}: what other vantages "
             "saw of them is left out."
