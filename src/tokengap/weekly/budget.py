@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tokengap.intervals import normal_quantile
+from tokengap.intervals import wilson
 from tokengap.slo.model import ROLLING, Goal, Window
 from tokengap.utc import hour_start
 from tokengap.weekly.calendar import HOURS, Week
@@ -80,7 +80,10 @@ def _burn(series: Series, week: Week, hours: int, threshold: float) -> Burn:
     )
     counted = allowed > 0
     rate = np.divide(bad, allowed, out=np.zeros(len(ends)), where=counted)
-    over = counted & (_least(bad, applies) * applies >= threshold * allowed)
+    over = [
+        _least_share(bad[at], applies[at]) * applies[at] >= threshold * allowed[at]
+        for at in np.flatnonzero(counted & (rate >= threshold))
+    ]
     worst = int(rate.argmax())
     seen = np.flatnonzero(series.applies[start : start + HOURS])
     return Burn(
@@ -89,7 +92,7 @@ def _burn(series: Series, week: Week, hours: int, threshold: float) -> Burn:
         worst=float(rate[worst]) if counted.any() else None,
         worst_until=hour_start(series.first + int(ends[worst])) if rate[worst] else None,
         at_end=float(rate[seen[-1]]) if len(seen) and counted[seen[-1]] else None,
-        hours_over=int(over.sum()),
+        hours_over=sum(over),
     )
 
 
@@ -101,10 +104,7 @@ def _trailing(values: Counts | Numbers, ends: Counts, hours: int) -> Numbers:
     return trailing
 
 
-def _least(bad: Numbers, applies: Numbers) -> Numbers:
-    """Low end of the share's interval (Wilson), as in `intervals`."""
-    z2 = normal_quantile() ** 2
-    of = np.maximum(applies, 1)
-    half = np.sqrt(z2 * (bad * (of - bad) / of + z2 / 4))
-    low: Numbers = np.maximum((bad + z2 / 2 - half) / (of + z2), 0)
+def _least_share(bad: float, applies: float) -> float:
+    """Low end of the interval of the share that is bad."""
+    low, _ = wilson(int(bad), int(applies)) or (0.0, 0.0)
     return low
