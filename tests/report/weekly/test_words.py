@@ -7,7 +7,6 @@ import pytest
 from tests.report.weekly.example import budget, goal, kept
 from tokengap.report.weekly.words import (
     budget_left,
-    exact_share,
     kept_share,
     listed,
     log_text,
@@ -15,6 +14,7 @@ from tokengap.report.weekly.words import (
     promise_name,
     span_share,
 )
+from tokengap.slo.meaning import percent
 from tokengap.slo.model import GOOD, Service
 
 
@@ -43,7 +43,7 @@ def test_a_share_never_reads_as_the_other_side_of_its_target(
     ("target", "shown"), [("0.99", "99 %"), ("0.9995", "99.95 %"), ("0.9", "90 %")]
 )
 def test_a_target_is_shown_as_it_was_written(target: str, shown: str) -> None:
-    assert exact_share(Decimal(target)) == shown
+    assert percent(Decimal(target)) == shown
 
 
 def test_a_budget_is_left_or_spent_so_many_times() -> None:

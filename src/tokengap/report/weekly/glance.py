@@ -11,10 +11,10 @@ from tokengap.report.weekly.words import (
     budget_left,
     burn_words,
     change_words,
-    exact_share,
     kept_share,
     span_share,
 )
+from tokengap.slo.meaning import percent
 from tokengap.weekly.model import Weekly
 
 COLUMNS: Final = (
@@ -50,7 +50,7 @@ def row(each: Promised) -> list[str]:
         each.name,
         kept_share(promise.kept, target),
         span_share(promise.kept.low, promise.kept.high, target),
-        exact_share(target),
+        percent(target),
         budget_left(promise.budget),
         burn_words(promise),
         change_words(promise.change),

@@ -11,10 +11,10 @@ from tokengap.report.weekly.promised import Promised, drawn, left_undrawn, promi
 from tokengap.report.weekly.words import (
     counted,
     day_name,
-    exact_share,
     kept_share,
     span_share,
 )
+from tokengap.slo.meaning import percent
 from tokengap.units import format_count
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import Kept, Weekly
@@ -77,7 +77,7 @@ def _strip(week: Week, each: Promised) -> Strip:
                 [_week_label(at) for at in shown], right, domain, dict.fromkeys(labels, ""), target
             ),
         ),
-        between=exact_share(goal.target),
+        between=percent(goal.target),
     )
 
 

@@ -5,7 +5,8 @@ from typing import Final
 
 from tokengap.report.section import Section, Table
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import day_name, exact_share, kept_share, span_share
+from tokengap.report.weekly.words import day_name, kept_share, span_share
+from tokengap.slo.meaning import percent
 from tokengap.units import format_count
 from tokengap.weekly.model import Kept, Weekly
 
@@ -54,7 +55,7 @@ def _row(each: Promised) -> list[str]:
         kept_share(found, target),
         span_share(found.low, found.high, target),
         blocks,
-        exact_share(target),
+        percent(target),
     ]
 
 

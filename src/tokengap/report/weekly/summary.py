@@ -8,7 +8,8 @@ from typing import Final
 from tokengap.report.markdown import text
 from tokengap.report.weekly.actions import actions
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import counted, exact_share, kept_share, listed, longer, points
+from tokengap.report.weekly.words import counted, kept_share, listed, longer, points
+from tokengap.slo.meaning import percent
 from tokengap.units import format_count
 from tokengap.weekly.model import BETTER, NOT_COMPARABLE, WORSE, Weekly
 
@@ -79,7 +80,7 @@ def _all(promises: int) -> str:
 def _missed(each: Promised) -> str:
     target = each.promise.goal.target
     kept = kept_share(each.promise.kept, target)
-    return f"{each.short} ({kept}, promised {exact_share(target)})"
+    return f"{each.short} ({kept}, promised {percent(target)})"
 
 
 def _named(each: Promised) -> str:

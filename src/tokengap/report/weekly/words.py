@@ -55,11 +55,6 @@ def statistic_name(service: Service, statistic: str) -> str:
     return NAMES[statistic] + boundary
 
 
-def exact_share(share: Decimal) -> str:
-    """A target as it was written: 99.95 %."""
-    return f"{(share * 100).normalize():f} %"
-
-
 def kept_share(kept: Kept, target: Decimal) -> str:
     """The share that was kept, to one digit more than the target has.
 
