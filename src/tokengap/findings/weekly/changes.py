@@ -53,7 +53,7 @@ def asked_of(found: Gathered, service: Service, goal: Goal, week: Week) -> Asked
         return Asked(goal, None, "no request this week", CANNOT_TELL)
     if not before:
         return _without_before(found, service, goal, week)
-    if found.declared_otherwise and any(day < str(week.after) for day in found.declared_otherwise):
+    if found.declared_otherwise:
         return Asked(goal, None, "rows of pruned days were made under other declarations")
     if (says := why_not(goal.statistic, before, now)) is not None:
         counts = (sum(row["offered"] for row in rows) for rows in (before, now))

@@ -30,8 +30,7 @@ class Gathered:
     """Answers of the library's relations `promised_*`, named after them.
 
     hours and work are of all days read; cells of the week and the one before, judged alike;
-    places by week; the rest of the week. first: the first day read. others: streams of the week
-    seen at other vantages than the judged one, by service.
+    places by week; the rest of the week. first: the first day read.
     """
 
     first: date

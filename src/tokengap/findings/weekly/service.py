@@ -24,7 +24,6 @@ from tokengap.weekly.model import (
     Change,
     Contributor,
     Excluded,
-    Headroom,
     HiddenStalls,
     Kept,
     Promise,
@@ -68,6 +67,15 @@ class Subject:
         return hours_of(self.found.hours, self.found.first, self.week.after, profiles)
 
 
+@dataclass(frozen=True)
+class _Held:
+    """An objective of the week, hour by hour, and the version that held on each day."""
+
+    goal: Goal
+    series: Series
+    by_day: dict[date, Goal]
+
+
 def goals_of(service: Service, week: Week) -> list[Goal]:
     """The last version in force of each objective that held on a day of the week."""
     latest: dict[object, Goal] = {}
@@ -80,10 +88,8 @@ def goals_of(service: Service, week: Week) -> list[Goal]:
 def service_week(subject: Subject, changes: Mapping[Goal | object, Change]) -> ServiceWeek:
     """All about the service; changes: of each of its goals, by key."""
     week, hours = subject.week, subject.hours()
-    promises = [
-        _promise(subject, hours, goal, changes[goal.key])
-        for goal in goals_of(subject.service, week)
-    ]
+    held = [_Held(goal, *hours.promise(goal.key)) for goal in goals_of(subject.service, week)]
+    promises = [_promise(subject, each, changes[each.goal.key]) for each in held]
     own = hours.of_week(week)
     whole = hours.whole()
     places = subject.own(subject.found.places)
@@ -105,23 +111,25 @@ def service_week(subject: Subject, changes: Mapping[Goal | object, Change]) -> S
         contributors=list(_contributors(subject)),
         worst=_worst(subject),
         trend=[_trend(subject, hours, whole, each) for each in week.up_to(TREND_WEEKS)],
-        headroom=_headroom(subject, hours),
+        headroom=headroom(
+            hours.total("offered")[own],
+            [(each.goal, each.series.met[own], each.series.applies[own]) for each in held],
+        ),
         excluded=list(_excluded(subject)),
         late=late_of(subject.parts, subject.own(subject.found.sources)),
-        daily=_daily(hours, promises, week),
+        daily=_daily(promises, held, week),
         notes=list(_notes(subject)),
     )
 
 
-def _promise(subject: Subject, hours: Hours, goal: Goal, change: Change) -> Promise:
-    week = subject.week
-    series, held = hours.promise(goal.key)
-    earlier = any(held.get(day, goal) != goal for day in week.days)
+def _promise(subject: Subject, held: _Held, change: Change) -> Promise:
+    week, goal, series = subject.week, held.goal, held.series
+    earlier = any(held.by_day.get(day, goal) != goal for day in week.days)
     return Promise(
         goal=goal,
         changed_on=goal.start if earlier else None,
         kept=series.kept(week.first, week.after),
-        budget=budget(series, held, subject.service.window, week),
+        budget=budget(series, held.by_day, subject.service.window, week),
         burn=burns(series, week),
         change=change,
         history=[(each, series.kept(each.first, each.after)) for each in week.up_to(TREND_WEEKS)],
@@ -129,13 +137,12 @@ def _promise(subject: Subject, hours: Hours, goal: Goal, change: Change) -> Prom
 
 
 def _daily(
-    hours: Hours, promises: Sequence[Promise], week: Week
+    promises: Sequence[Promise], held: Sequence[_Held], week: Week
 ) -> list[tuple[date, Mapping[str, Kept]]]:
-    by_name = {promise.name: hours.promise(promise.goal.key)[0] for promise in promises}
     days: dict[date, dict[str, Kept]] = {}
-    for name, series in by_name.items():
-        for day, kept in series.days(week):
-            days.setdefault(day, {})[name] = kept
+    for promise, each in zip(promises, held, strict=True):
+        for day, kept in each.series.days(week):
+            days.setdefault(day, {})[promise.name] = kept
     return [(day, days[day]) for day in sorted(days)]
 
 
@@ -238,17 +245,6 @@ def _trend(subject: Subject, hours: Hours, whole: Series, week: Week) -> Trend:
     )
 
 
-def _headroom(subject: Subject, hours: Hours) -> Headroom | None:
-    own = hours.of_week(subject.week)
-    series = [
-        (goal, hours.promise(goal.key)[0]) for goal in goals_of(subject.service, subject.week)
-    ]
-    return headroom(
-        hours.total("offered")[own],
-        [(goal, each.met[own], each.applies[own]) for goal, each in series],
-    )
-
-
 def _excluded(subject: Subject) -> Iterator[Excluded]:
     counts: dict[object, int] = {}
     spans = {}
@@ -262,9 +258,7 @@ def _excluded(subject: Subject) -> Iterator[Excluded]:
 
 
 def _notes(subject: Subject) -> Iterator[str]:
-    if (days := subject.found.declared_otherwise) and any(
-        day < str(subject.week.after) for day in days
-    ):
+    if days := subject.found.declared_otherwise:
         yield (
             f"{len(days)} days from {min(days)} are judged by rows that were made under other "
             "declarations, and their streams are pruned."
