@@ -5,7 +5,7 @@
 -- halves. Logarithms are of values in ns, of completed requests whose value is exact: of 1 µs for
 -- less than that, and of twice the limit for more, as how far beyond is a matter of few incidents.
 --
--- Requires: promised_requests, _length_bin, _counted
+-- Requires: promised_requests, _length_bin, _judged_value
 -- Parameters:
 --   block_length_ns  BIGINT  ns  Requests that began in the same block of time are in one cell.
 -- Columns:
@@ -29,38 +29,14 @@ WITH judged AS (
         status = 'completed' AS finished,
         unnest(
             [
-                {
-                    'statistic': 'ttft', 'verdict': ttft,
-                    'value_ns': _counted(ttft_ns, ttft_limit_ns)
-                },
-                {
-                    'statistic': 'tpot', 'verdict': tpot,
-                    'value_ns': _counted(tpot_ns, tpot_limit_ns)
-                },
-                {
-                    'statistic': 'gap_p50', 'verdict': gap_p50,
-                    'value_ns': _counted(gap_p50_ns, gap_p50_limit_ns)
-                },
-                {
-                    'statistic': 'gap_p90', 'verdict': gap_p90,
-                    'value_ns': _counted(gap_p90_ns, gap_p90_limit_ns)
-                },
-                {
-                    'statistic': 'gap_p99', 'verdict': gap_p99,
-                    'value_ns': _counted(gap_p99_ns, gap_p99_limit_ns)
-                },
-                {
-                    'statistic': 'worst_gap', 'verdict': worst_gap,
-                    'value_ns': _counted(worst_gap_ns, worst_gap_limit_ns)
-                },
-                {
-                    'statistic': 'handoff_gap', 'verdict': handoff_gap,
-                    'value_ns': _counted(handoff_gap_ns, handoff_gap_limit_ns)
-                },
-                {
-                    'statistic': 'e2e', 'verdict': e2e,
-                    'value_ns': _counted(e2e_ns, e2e_limit_ns)
-                },
+                _judged_value('ttft', ttft, ttft_ns, ttft_limit_ns),
+                _judged_value('tpot', tpot, tpot_ns, tpot_limit_ns),
+                _judged_value('gap_p50', gap_p50, gap_p50_ns, gap_p50_limit_ns),
+                _judged_value('gap_p90', gap_p90, gap_p90_ns, gap_p90_limit_ns),
+                _judged_value('gap_p99', gap_p99, gap_p99_ns, gap_p99_limit_ns),
+                _judged_value('worst_gap', worst_gap, worst_gap_ns, worst_gap_limit_ns),
+                _judged_value('handoff_gap', handoff_gap, handoff_gap_ns, handoff_gap_limit_ns),
+                _judged_value('e2e', e2e, e2e_ns, e2e_limit_ns),
                 {
                     'statistic': 'good',
                     'verdict': CASE WHEN good THEN 'met' ELSE 'missed' END,
