@@ -199,6 +199,15 @@ def format_count(count: int) -> str:
     return f"{count:,}".replace(",", "\u202f")
 
 
+def counted(count: int, what: str) -> str:
+    """Show a number of things.
+
+    >>> counted(1, "request"), counted(0, "request")
+    ('1 request', '0 requests')
+    """
+    return f"{format_count(count)} {what}{'s' * (count != 1)}"
+
+
 def _parse(
     text: str, units: Mapping[str, Fraction], example: str, *, signed: bool = False
 ) -> Fraction:

@@ -62,9 +62,10 @@ class Stored:
             remark(f"{self.save_baseline}: this run got worse, and is not added")
             return
         from tokengap.findings.regression import add_run
+        from tokengap.units import counted
 
         runs = add_run(con, found.objectives, self.save_baseline)
-        remark(f"{self.save_baseline}: {runs} run{'s' * (runs > 1)}")
+        remark(f"{self.save_baseline}: {counted(runs, 'run')}")
 
 
 storing = gathering(Stored, "stored", Stored.__dataclass_fields__, _STORED)

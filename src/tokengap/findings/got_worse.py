@@ -5,7 +5,7 @@ from typing import Final
 
 from tokengap.findings.audit import Audit
 from tokengap.findings.interface import Finding
-from tokengap.units import format_count
+from tokengap.units import counted
 from tokengap.weekly.gate import worsened
 
 ENOUGH_RUNS: Final = 3
@@ -17,7 +17,7 @@ def got_worse(audit: Audit) -> Iterator[Finding]:
     against = audit.against
     if against is None:
         return
-    runs = f"{format_count(against.runs)} run{'s' * (against.runs > 1)} of {against.file}"
+    runs = f"{counted(against.runs, 'run')} of {against.file}"
     for statistic, change in against.changes.items():
         holds, says = worsened(change)
         boundary = f", {audit.judged_handoff}" if statistic == "handoff_gap" else ""

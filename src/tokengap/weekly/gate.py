@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from tokengap.slo.meaning import percent
-from tokengap.units import format_count, format_duration, format_share
+from tokengap.units import counted, format_count, format_duration, format_share
 from tokengap.weekly.model import (
     NOT_COMPARABLE,
     WORSE,
@@ -108,9 +108,9 @@ def _burn(promise: Promise) -> _Judged:
 
 def _rate(rule: Burn) -> str:
     """One miss in a quiet hour is a high rate, and nothing beyond chance."""
-    when = f"in {_hours(rule.hours_over)}" if rule.hours_over else "never"
+    when = f"in {counted(rule.hours_over, 'hour')}" if rule.hours_over else "never"
     return (
-        f"at most {rule.worst:.2f} times its budget's pace over {_hours(rule.hours)}, "
+        f"at most {rule.worst:.2f} times its budget's pace over {counted(rule.hours, 'hour')}, "
         f"{when} over {rule.threshold:g} beyond chance"
     )
 
@@ -120,10 +120,6 @@ def _spent(budget: Budget) -> str:
         f"{format_count(budget.spent)} misses since {budget.first}, where "
         f"{format_count(math.floor(budget.allowed))} were allowed"
     )
-
-
-def _hours(count: int) -> str:
-    return f"{format_count(count)} hour{'s' * (count != 1)}"
 
 
 def worsened(change: Change) -> tuple[bool | None, str]:
@@ -156,10 +152,10 @@ def _coverage(week: ServiceWeek, least: float) -> _Judged:
     if coverage.share is None:
         return True, "no hour is left to judge: all of the week is excluded"
     if not coverage.hours_seen:
-        return True, f"no request in any of {_hours(coverage.hours_due)}"
+        return True, f"no request in any of {counted(coverage.hours_due, 'hour')}"
     seen = (
-        f"{format_count(coverage.hours_seen)} of {_hours(coverage.hours_due)} have requests "
-        f"({format_share(coverage.share)})"
+        f"{format_count(coverage.hours_seen)} of {counted(coverage.hours_due, 'hour')} have "
+        f"requests ({format_share(coverage.share)})"
     )
     if coverage.share >= least:
         return False, seen

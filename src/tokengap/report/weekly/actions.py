@@ -15,9 +15,9 @@ from tokengap.report.weekly.troubles import (
     days_more,
     troubles,
 )
-from tokengap.report.weekly.words import counted, listed, log_text, spent_words
+from tokengap.report.weekly.words import listed, log_text, spent_words
 from tokengap.report.words import plain
-from tokengap.units import format_count, format_share
+from tokengap.units import counted, format_count, format_share
 from tokengap.weekly.model import Contributor, Coverage, ServiceWeek, Weekly
 
 _STANDS_OUT: Final = 1.25  # a value's part in the misses against its part in the requests

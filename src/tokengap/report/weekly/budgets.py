@@ -9,14 +9,13 @@ from tokengap.report.weekly.chart_budgets import PARTS, budgets_chart, pieces
 from tokengap.report.weekly.promised import Promised, drawn, left_undrawn, promised
 from tokengap.report.weekly.words import (
     budget_left,
-    counted,
     day_name,
     fired,
     moment,
     span_hours,
     window_name,
 )
-from tokengap.units import format_count
+from tokengap.units import counted, format_count
 from tokengap.weekly.model import Burn, Weekly
 
 BUDGET_COLUMNS: Final = (

@@ -9,9 +9,9 @@ from tokengap.report.section import Key, Section, Table
 from tokengap.report.theme import PLACES, SQUARE, Place
 from tokengap.report.weekly.actions import OF_MISSES, beyond, top, value
 from tokengap.report.weekly.chart_contributors import contributors_chart
-from tokengap.report.weekly.words import counted, log_text, moment, statistic_name
+from tokengap.report.weekly.words import log_text, moment, statistic_name
 from tokengap.report.words import plain
-from tokengap.units import format_count, format_duration, format_share
+from tokengap.units import counted, format_count, format_duration, format_share
 from tokengap.weekly.model import Contributor, HiddenStalls, ServiceWeek, Weekly, WorstRequest
 
 DRAWN: Final = 1

@@ -7,8 +7,8 @@ from tokengap.findings import Finding
 from tokengap.findings.audit import Row
 from tokengap.report.section import Section, Table
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import VERDICTS, counted, points, points_span
-from tokengap.units import format_count, format_share
+from tokengap.report.weekly.words import VERDICTS, points, points_span
+from tokengap.units import counted, format_count, format_share
 from tokengap.weekly.model import (
     BETTER,
     CANNOT_TELL,

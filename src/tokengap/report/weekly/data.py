@@ -6,9 +6,9 @@ from typing import Final
 
 from tokengap.findings import Finding
 from tokengap.report.section import Section, Table
-from tokengap.report.weekly.words import counted, day_name, log_text, moment
+from tokengap.report.weekly.words import day_name, log_text, moment
 from tokengap.report.words import plain
-from tokengap.units import format_count, format_share
+from tokengap.units import counted, format_count, format_share
 from tokengap.weekly.calendar import HOURS
 from tokengap.weekly.model import ServiceWeek, Weekly
 

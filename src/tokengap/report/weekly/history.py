@@ -8,14 +8,9 @@ from tokengap.report.section import Key, Section
 from tokengap.report.theme import PLACES, Place
 from tokengap.report.weekly.chart_strips import Mark, Plot, Strip, around, strips, ticks
 from tokengap.report.weekly.promised import Promised, drawn, left_undrawn, promised
-from tokengap.report.weekly.words import (
-    counted,
-    day_name,
-    kept_share,
-    span_share,
-)
+from tokengap.report.weekly.words import day_name, kept_share, span_share
 from tokengap.slo.meaning import percent
-from tokengap.units import format_count
+from tokengap.units import counted, format_count
 from tokengap.weekly.calendar import Week
 from tokengap.weekly.model import Kept, Weekly
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tokengap.report.weekly.words import counted, promise_name
+from tokengap.report.weekly.words import promise_name
 from tokengap.report.words import plain
+from tokengap.units import counted
 from tokengap.weekly.model import Promise, ServiceWeek, Weekly
 
 

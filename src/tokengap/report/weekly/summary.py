@@ -8,9 +8,9 @@ from typing import Final
 from tokengap.report.markdown import text
 from tokengap.report.weekly.actions import actions
 from tokengap.report.weekly.promised import Promised, promised
-from tokengap.report.weekly.words import counted, kept_share, listed, longer, points
+from tokengap.report.weekly.words import kept_share, listed, longer, points
 from tokengap.slo.meaning import percent
-from tokengap.units import format_count
+from tokengap.units import counted, format_count
 from tokengap.weekly.model import BETTER, NOT_COMPARABLE, WORSE, Weekly
 
 _NAMED: Final = 2

@@ -5,16 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tokengap.report.weekly.promised import Promised
-from tokengap.report.weekly.words import (
-    counted,
-    fired,
-    longer,
-    moment,
-    span_hours,
-    spent_words,
-)
+from tokengap.report.weekly.words import fired, longer, moment, span_hours, spent_words
 from tokengap.slo.model import Window
-from tokengap.units import format_count
+from tokengap.units import counted, format_count
 from tokengap.weekly.model import WORSE, Change
 
 SOON_DAYS: Final = 7

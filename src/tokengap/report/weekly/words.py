@@ -165,8 +165,3 @@ def listed(names: Iterable[str], between: str = ", ") -> str:
     if more > 0:
         return f"{between.join(shown)} and {more} more"
     return " and ".join(filter(None, [between.join(shown[:-1]), *shown[-1:]]))
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things, such as `1 request` or `3 requests`."""
-    return f"{format_count(count)} {what}{'' if count == 1 else 's'}"
