@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ from tests.weekly.stored import LATE_LOG, SLO_FILE, store_of
 from tests.weekly.truth import Spent, Tally, Truth, budgets, spans, tallies
 from tokengap.findings.weekly import weekly
 from tokengap.library import read_catalogue
+from tokengap.library.latency_rows import keep_latency
 from tokengap.slo.services import read_services
 from tokengap.store.ingest import ingest
 from tokengap.store.tables import open_store
@@ -265,6 +267,24 @@ def test_made_again_from_the_earlier_version_it_is_the_same(
     now = _report(tmp_path, last)
     assert now.services[0].offered > first.services[0].offered
     assert now.store_version > first.store_version
+
+
+def test_what_others_load_meanwhile_is_not_in_it(
+    report: Report, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last, log = WEEKS[-1], tmp_path / "more.jsonl"
+    first = report(last)
+    shutil.copytree(folder / "store", tmp_path / "store")
+    lines = (folder / "logs" / f"{last.last}.jsonl").read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[1:]))
+
+    def and_another(*asked: Any) -> Any:
+        kept = keep_latency(*asked)
+        ingest([str(log)], str(tmp_path / "store"), tmp_path, trace="more")
+        return kept
+
+    monkeypatch.setattr("tokengap.findings.weekly.keep_latency", and_another)
+    assert _report(tmp_path, last) == first
 
 
 def test_worst_gaps_over_their_limit_have_a_cause(report: Report) -> None:

@@ -31,7 +31,8 @@ def weekly(store: Store, file: SloFile, week: Week, catalogue: Catalogue, scratc
     An older version of the store is only read: what it lacks is worked out into `scratch`.
     InputError if the store has no data on a wall clock, or none of the week's time yet.
     """
-    parts = store.live_parts()
+    now = store.at(store.version)  # writers may go on: all of the report is of one version
+    parts = now.live_parts()
     if not any(part.day not in {None, UNDATED} for part in parts):
         raise InputError(f"{store.root}: no stream on a wall clock, so none belongs to a week")
     if (until := _until(parts)) <= hour_start(week.first_hour):
@@ -46,10 +47,10 @@ def weekly(store: Store, file: SloFile, week: Week, catalogue: Catalogue, scratc
     found = {
         name: gathered
         for facts, names in groups.items()
-        for gathered in [_gathered(store, file, names, week, catalogue, facts, scratch)]
+        for gathered in [_gathered(now, file, names, week, catalogue, facts, scratch)]
         for name in names
     }
-    return _put_together(store, file, week, parts, found)
+    return _put_together(now, file, week, until, parts, found)
 
 
 def _gathered(
@@ -70,10 +71,11 @@ def _put_together(
     store: Store,
     file: SloFile,
     week: Week,
+    until: datetime,
     parts: Sequence[Part],
     found: Mapping[str, Gathered],
 ) -> Weekly:
-    work, until = _work(found, week), _until(parts)
+    work = _work(found, week)
     subjects = [
         Subject(file, service, week, until, found[service.name], parts, work)
         for service in file.services
