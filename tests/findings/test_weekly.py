@@ -1,6 +1,8 @@
 """The weekly report names what each generated week is, and counts as plain Python does."""
 
+import json
 import shutil
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from datetime import UTC, datetime, time
 from functools import cache
@@ -29,10 +31,18 @@ from tests.weekly.truth import Spent, Tally, Truth, budgets, spans, tallies
 from tokengap.findings.weekly import weekly
 from tokengap.library import read_catalogue
 from tokengap.library.latency_rows import keep_latency
+from tokengap.report.page import page
+from tokengap.report.weekly.contract import contract_text
+from tokengap.report.weekly.junit import junit
+from tokengap.report.weekly.openmetrics import openmetrics
+from tokengap.report.weekly.summary import summary
+from tokengap.report.weekly.text import weekly_text
+from tokengap.report.weekly.whole import compose
 from tokengap.slo.services import read_services
 from tokengap.store.ingest import ingest
 from tokengap.store.tables import open_store
 from tokengap.weekly.calendar import Week
+from tokengap.weekly.gate import checks
 from tokengap.weekly.model import BETTER, CANNOT_TELL, NOT_COMPARABLE, WORSE, Kept, Weekly
 
 pytestmark = pytest.mark.xdist_group("weekly")
@@ -267,6 +277,25 @@ def test_made_again_from_the_earlier_version_it_is_the_same(
     now = _report(tmp_path, last)
     assert now.services[0].offered > first.services[0].offered
     assert now.store_version > first.store_version
+
+
+@pytest.mark.parametrize("week", COUNTED, ids=str)
+def test_every_form_says_the_same_of_the_stores_numbers(report: Report, week: Week) -> None:
+    """Types of the arithmetic's arrays would stop the forms, and examples by hand have none."""
+    found = report(week)
+    said = json.loads(contract_text(found))
+    slow = said["services"][0]["objectives"][0]
+    assert slow["good"] == found.services[0].promises[0].kept.met
+    assert [rule["hours_over"] for rule in slow["burn"]] == [
+        rule.hours_over for rule in found.services[0].promises[0].burn
+    ]
+    assert weekly_text(found).startswith(f"{week}: ")
+    assert summary(found).startswith(f"{week}: ")
+    failed = [check for check in checks(found) if check.holds]
+    root = ET.fromstring(junit(found, list(checks(found))))  # noqa: S314 (our own)
+    assert len(root.findall(".//failure")) == len(failed)
+    assert openmetrics(found).endswith("# EOF\n")
+    assert "<h1>" in page(compose(found))
 
 
 def test_what_others_load_meanwhile_is_not_in_it(

@@ -81,8 +81,9 @@ def _burn(series: Series, week: Week, hours: int, threshold: float) -> Burn:
     counted = allowed > 0
     rate = np.divide(bad, allowed, out=np.zeros(len(ends)), where=counted)
     over = [
-        _least_share(bad[at], applies[at]) * applies[at] >= threshold * allowed[at]
+        at
         for at in np.flatnonzero(counted & (rate >= threshold))
+        if _least_share(bad[at], applies[at]) * applies[at] >= threshold * allowed[at]
     ]
     worst = int(rate.argmax())
     seen = np.flatnonzero(series.applies[start : start + HOURS])
@@ -92,7 +93,7 @@ def _burn(series: Series, week: Week, hours: int, threshold: float) -> Burn:
         worst=float(rate[worst]) if counted.any() else None,
         worst_until=hour_start(series.first + int(ends[worst])) if rate[worst] else None,
         at_end=float(rate[seen[-1]]) if len(seen) and counted[seen[-1]] else None,
-        hours_over=sum(over),
+        hours_over=len(over),
     )
 
 
